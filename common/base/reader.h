@@ -90,11 +90,13 @@ protected:
     /// Makes position_..end_ the next window; false at the end of all bytes.
     virtual bool refill() { return false; }
 
+    /// Called where at least `wanted` more bytes are needed and refill() had none; throws.
+    [[noreturn]] virtual void failShort(size_t wanted);
+
     const char* position_;
     const char* end_;
 
 private:
-    [[noreturn]] void failShort(size_t wanted);
     void readBytesSlowly(char* out, size_t size);
 };
 

@@ -43,6 +43,15 @@ public:
         return bytes_.data() + bytes_.size() - size;
     }
 
+    /// Forgets what was written behind the first `size` bytes.
+    void shrink(size_t size) { bytes_.resize(size); }
+
+    /// Forgets the first `size` bytes and moves the rest to the front.
+    void dropFront(size_t size) {
+        if (size < bytes_.size()) std::memmove(bytes_.data(), bytes_.data() + size, bytes_.size() - size);
+        bytes_.resize(bytes_.size() - size);
+    }
+
     size_t size() const { return bytes_.size(); }
 
     bool empty() const { return bytes_.empty(); }

@@ -1,0 +1,56 @@
+#include "common/protocol/interserver.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include "common/base/error.h"
+#include "common/base/writer.h"
+
+namespace shardd::protocol {
+
+namespace {
+
+void writeRoles(const std::vector<std::string>& roles, Writer& out) {
+    out.writeVarUInt(roles.size());
+    for (const std::string& role : roles) out.writeString(role);
+}
+
+}  // namespace
+
+std::string interserverHash(const InterserverSecret& connection, const Query& query, Revision revision) {
+    Writer covered;
+    covered.writeBytes(connection.salt);
+    if (revision >= gate::kNonce) covered.writeBytes(fmt::format("{}", connection.nonce));
+    covered.writeBytes(connection.secret);
+    covered.writeBytes(query.text);
+    covered.writeBytes(query.query_id);
+    covered.writeBytes(query.client_info.initial_user);
+    if (revision >= gate::kExternalRoles) writeRoles(query.external_roles, covered);
+    if (revision >= gate::kCurrentRoles)
+        writeRoles(query.client_info.current_roles.value_or(std::vector<std::string>()), covered);
+    return sha256(covered.view());
+}
+
+std::string sha256(std::string_view bytes) {
+    std::string digest(EVP_MAX_MD_SIZE, '\0');
+    unsigned size = 0;
+    if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
+                   EVP_sha256(), nullptr) != 1)
+        throw Error(ErrorCode::OPENSSL_ERROR, "OpenSSL cannot compute SHA-256");
+    digest.resize(size);
+    return digest;
+}
+
+bool equalInConstantTime(std::string_view left, std::string_view right) {
+    return left.size() == right.size() && CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
+}
+
+std::string randomBytes(size_t size) {
+    std::string bytes(size, '\0');
+    if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(size)) != 1)
+        throw Error(ErrorCode::OPENSSL_ERROR, "OpenSSL has no random bytes");
+    return bytes;
+}
+
+}  // namespace shardd::protocol
