@@ -6,7 +6,7 @@ macro(shardd_toolchain)
     find_package(Threads REQUIRED)
     add_library(shardd_flags INTERFACE)
     target_compile_options(shardd_flags INTERFACE
-        -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+        -Wall -Wextra $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
         $<$<BOOL:${SHARDD_WARNINGS_ARE_ERRORS}>:-Werror>)
     target_include_directories(shardd_flags INTERFACE ${CMAKE_SOURCE_DIR})
     target_link_libraries(shardd_flags INTERFACE Threads::Threads)

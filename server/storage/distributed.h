@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/columns/block_stream.h"
+
+namespace shardd::storage {
+
+/// How far a shard takes a query before it answers. Travels in the Query packet: never renumber.
+enum class Stage : uint8_t {
+    FetchColumns = 0,
+    WithMergeableState = 1,
+    Complete = 2,
+    WithMergeableStateAfterAggregation = 3,
+    WithMergeableStateAfterAggregationAndLimit = 4,
+};
+
+/// What an initiator asks of shards.
+struct RemoteQuery {
+    std::string text;
+    Stage stage = Stage::Complete;
+    /// Names and texts of the settings that differ from the defaults.
+    std::vector<std::pair<std::string, std::string>> settings;
+    /// The columns of the answer. A shard's columns are matched by name and converted to these types; a missing
+    /// one is error 10.
+    Block header;
+    /// Tables sent with the query (GLOBAL IN): name and rows.
+    std::vector<std::pair<std::string, std::vector<Block>>> external_tables;
+    /// Positions of the shards to ask (0-based); the others are left out.
+    std::vector<size_t> shards;
+    std::stop_token stop;
+
+    // Whose query this is, for the ClientInfo.
+    std::string initial_user;
+    std::string initial_query_id;
+    std::string initial_address;
+    int64_t initial_start_microseconds = 0;
+    uint64_t distributed_depth = 0;  // of the asking query; shards get one more
+};
+
+/// One shard's answer. Its totals and extremes are there when next() has said the end.
+class RemoteStream : public BlockSource {
+public:
+    virtual const std::optional<Block>& totals() const = 0;
+    virtual const std::optional<Block>& extremes() const = 0;
+    /// Rows before the shard's LIMIT, when it said so.
+    virtual std::optional<uint64_t> rowsBeforeLimit() const = 0;
+    /// Position in the cluster, 0-based.
+    virtual size_t shard() const = 0;
+};
+
+using RemoteStreamPtr = std::unique_ptr<RemoteStream>;
+
+/// A cluster's shards seen as the source of one table's rows. Implemented by server/cluster.
+class DistributedSource {
+public:
+    virtual ~DistributedSource() = default;
+
+    virtual const std::string& clusterName() const = 0;
+    virtual size_t shardCount() const = 0;
+    /// Of each shard; slots of the sharding key are shared out by them.
+    virtual std::vector<uint32_t> shardWeights() const = 0;
+
+    /// What stands in FROM of the shards' text: a table, or a table function kept as SQL text.
+    virtual const std::string& remoteDatabase() const = 0;
+    virtual const std::string& remoteTable() const = 0;
+    virtual const std::string& remoteTableFunction() const = 0;
+
+    /// SQL text of the sharding key; empty when there is none.
+    virtual const std::string& shardingKey() const = 0;
+
+    /// Asks all shards of the query at once and answers one stream a shard, in the order of query.shards. Streams fill
+    /// bounded queues by themselves; the first error of one ends the others with it.
+    virtual std::vector<RemoteStreamPtr> query(const RemoteQuery& query) const = 0;
+};
+
+}  // namespace shardd::storage
