@@ -64,8 +64,11 @@ struct Traits {
     /// Different arguments give different values (toString of an integer, plus with a constant …): used for sharding keys
     /// and to simplify GROUP BY. Exact conditions in Function::injective().
     bool injective = false;
-    /// These arguments stay constants when execution writes the others out.
+    /// These arguments must be constants (else ILLEGAL_COLUMN) and arrive as such.
     std::vector<size_t> constant_arguments = {};
+    /// All arguments arrive as they are, constants among them; otherwise the frame writes constants out (those of
+    /// constant_arguments stay). For functions with kernels that keep a constant in a register.
+    bool sees_constants = false;
 };
 
 class Function;
