@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace shardd {
 
@@ -20,7 +21,7 @@ struct Wide256 {
     template <typename Integer>
         requires(std::is_integral_v<Integer>)
     constexpr Wide256(Integer value)  // NOLINT(google-explicit-constructor): integers widen
-        : words{static_cast<uint64_t>(value), fill(value < 0), fill(value < 0), fill(value < 0)} {}
+        : words{static_cast<uint64_t>(value), sign(value), sign(value), sign(value)} {}
 
     constexpr Wide256(Int128 value)  // NOLINT(google-explicit-constructor)
         : words{static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64), fill(value < 0), fill(value < 0)} {}
@@ -91,6 +92,14 @@ struct Wide256 {
     friend Wide256 operator-(const Wide256& a) { return Wide256{} - a; }
 
 private:
+    template <typename Integer>
+    static constexpr uint64_t sign(Integer value) {
+        if constexpr (std::is_signed_v<Integer>)
+            return fill(value < 0);
+        else
+            return 0;
+    }
+
     static constexpr uint64_t fill(bool negative) { return negative ? ~uint64_t{0} : 0; }
 
     template <typename Operation>
