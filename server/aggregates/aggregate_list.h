@@ -8,18 +8,34 @@
 
 namespace shardd::aggregates {
 
+/// How a function is called. The argument types are bare: LowCardinality and (but for Nulls::Own) Nullable were taken off.
+struct Signature {
+    std::string name;
+    std::vector<Value> parameters;
+    std::vector<TypePtr> arguments;
+};
+
+/// What becomes of rows with a NULL argument, and of the state's first byte; see docs/aggregates.md.
+enum class Nulls : uint8_t {
+    /// Skipped; a flag tells whether a row came, without one the result is NULL. When the result cannot be NULL: no flag.
+    Flagged,
+    /// Skipped; the result is never NULL, yet the flag is there and always one.
+    FlagAlwaysOne,
+    /// Skipped; no flag.
+    NoFlag,
+    /// The function sees Nullable arguments itself.
+    Own,
+};
+
 /// One aggregate function, as system.functions and the documentation show it.
 struct AggregateInfo {
     std::string_view name;
-    /// For arguments that are not Nullable (the frame removed that), not LowCardinality.
-    AggregateFunctionPtr (*create)(const std::string& name,
-                                   const std::vector<Value>& parameters,
-                                   const std::vector<TypePtr>& arguments);
+    AggregateFunctionPtr (*create)(Signature signature);
     bool case_insensitive = false;
-    /// How NULLs are treated, see docs/aggregates.md: the state has a flag and the result is Nullable; the flag is always
-    /// one and the result is not; there is no flag; the function sees NULLs itself.
-    enum class Nulls : uint8_t { Flagged, FlagAlwaysOne, NoFlag, Own } nulls = Nulls::Flagged;
+    Nulls nulls = Nulls::Flagged;
+    /// "sum(x)".
     std::string_view syntax = {};
+    /// One sentence.
     std::string_view description = {};
     std::string_view example = {};
     std::string_view example_result = {};
@@ -35,5 +51,11 @@ const std::vector<AggregateInfo>& allAggregates();
 const std::vector<AggregateAlias>& allAggregateAliases();
 /// "If", "State", …: the rows of system.aggregate_function_combinators.
 std::span<const std::string_view> allCombinators();
+
+/// By name, alias, or either in another case where that is allowed; nullptr when there is none. No combinators.
+const AggregateInfo* findAggregateInfo(std::string_view name);
+
+/// Makes states known to types and columns (setAggregateResolver); main calls it once at the start.
+void registerStates();
 
 }  // namespace shardd::aggregates

@@ -1,0 +1,215 @@
+#include <cmath>
+#include <limits>
+
+#include "server/aggregates/aggregate_base.h"
+#include "server/aggregates/numbers.h"
+#include "server/aggregates/sum_type.h"
+
+namespace shardd::aggregates {
+
+namespace {
+
+template <typename S>
+struct AverageState {
+    S sum{};
+    uint64_t count = 0;
+};
+
+/// The mean; Numbers and Decimals give Float64, dates and times their own type R, rounded to the nearest even.
+template <typename T, typename S, typename R>
+class Average final : public AggregateBase<Average<T, S, R>, AverageState<S>, FixedInput<T>> {
+public:
+    using Base = AggregateBase<Average<T, S, R>, AverageState<S>, FixedInput<T>>;
+    using State = AverageState<S>;
+    using Input = FixedInput<T>;
+
+    Average(Signature signature, TypePtr result) : Base(std::move(signature), std::move(result)) {
+        const Type& argument = *this->argumentTypes()[0];
+        if (argument.isDecimal()) divisor_ = powerOfTen(argument.scale());
+    }
+
+    static constexpr bool kEmptyIsZero = true;
+
+    Kernel kernel() const override {
+        if constexpr (!std::is_same_v<R, double>) return Kernel::None;
+        if constexpr (std::is_same_v<S, uint64_t>) return Kernel::AvgUInt64;
+        if constexpr (std::is_same_v<S, int64_t>) return Kernel::AvgInt64;
+        if constexpr (std::is_same_v<S, double>) return Kernel::AvgFloat64;
+        return Kernel::None;
+    }
+
+    void addRow(State& state, const Input& input, size_t row, Arena&) const {
+        state.sum += convertNumber<S>(input[row]);
+        ++state.count;
+    }
+
+    void addAll(State& state, const Input& input, size_t from, size_t rows, Arena&) const {
+        S sum{};
+        for (size_t row = from; row < from + rows; ++row) sum += convertNumber<S>(input[row]);
+        state.sum += sum;
+        state.count += rows;
+    }
+
+    void addMasked(State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
+        S sum{};
+        uint64_t count = 0;
+        for (size_t row = from; row < from + rows; ++row) {
+            sum += mask[row] ? convertNumber<S>(input[row]) : S{};
+            count += mask[row] != 0;
+        }
+        state.sum += sum;
+        state.count += count;
+    }
+
+    void mergeStates(State& state, const State& other, Arena&) const {
+        state.sum += other.sum;
+        state.count += other.count;
+    }
+
+    void write(const State& state, Writer& out) const {
+        out.writeFixed(state.sum);
+        out.writeVarUInt(state.count);
+    }
+
+    void read(State& state, Reader& in, Arena&) const {
+        in.readFixed(state.sum);
+        state.count = in.readVarUInt();
+    }
+
+    void finish(State& state, Column& to, Arena&) const {
+        if constexpr (std::is_same_v<R, double>) {
+            appendFixed(to, toDouble(state.sum) / divisor_ / static_cast<double>(state.count));
+        } else if (state.count == 0) {
+            appendFixed(to, R{});
+        } else {
+            appendFixed(to, convertNumber<R>(std::nearbyint(toDouble(state.sum) / static_cast<double>(state.count))));
+        }
+    }
+
+private:
+    double divisor_ = 1;
+};
+
+bool isAveragedTime(const Type& type) {
+    return type.isDateOrTime() || type.kind() == TypeKind::Time || type.kind() == TypeKind::Time64;
+}
+
+template <typename T, typename S>
+AggregateFunctionPtr makeAverage(Signature signature) {
+    const TypePtr argument = signature.arguments[0];
+    if (isAveragedTime(*argument)) return std::make_shared<Average<T, S, T>>(std::move(signature), argument);
+    return std::make_shared<Average<T, S, double>>(std::move(signature), types::float64());
+}
+
+AggregateFunctionPtr createAvg(Signature signature) {
+    expectNoParameters(signature);
+    expectArguments(signature, 1);
+    const TypePtr argument = signature.arguments[0];
+    if (!argument->isNumber() && !isAveragedTime(*argument)) failArgumentType(signature);
+    AggregateFunctionPtr function;
+    if (argument->kind() == TypeKind::DateTime64 || argument->kind() == TypeKind::Time64)
+        return makeAverage<int64_t, Int128>(std::move(signature));
+    dispatchSum(*argument, [&]<typename T, typename S>(Tag<T>, Tag<S>) { function = makeAverage<T, S>(std::move(signature)); });
+    return function;
+}
+
+template <typename N, typename D>
+struct WeightedState {
+    N sum{};
+    D weight{};
+};
+
+/// Σ value·weight / Σ weight. N is a float where the value is, D where the weight is.
+template <typename T, typename W, typename N, typename D>
+class WeightedAverage final : public AggregateBase<WeightedAverage<T, W, N, D>, WeightedState<N, D>, ColumnsInput> {
+public:
+    using Base = AggregateBase<WeightedAverage<T, W, N, D>, WeightedState<N, D>, ColumnsInput>;
+    using State = WeightedState<N, D>;
+    using Base::Base;
+
+    static constexpr bool kEmptyIsZero = true;
+
+    void addRow(State& state, const ColumnsInput& input, size_t row, Arena&) const {
+        const T& value = static_cast<const FixedColumn<T>&>(*input.columns[0]).data()[row];
+        const W& weight = static_cast<const FixedColumn<W>&>(*input.columns[1]).data()[row];
+        state.sum += convertNumber<N>(value) * convertNumber<N>(weight);
+        state.weight += convertNumber<D>(weight);
+    }
+
+    void mergeStates(State& state, const State& other, Arena&) const {
+        state.sum += other.sum;
+        state.weight += other.weight;
+    }
+
+    void write(const State& state, Writer& out) const {
+        out.writeFixed(state.sum);
+        if constexpr (std::is_same_v<D, uint64_t>)
+            out.writeVarUInt(state.weight);
+        else
+            out.writeFixed(state.weight);
+    }
+
+    void read(State& state, Reader& in, Arena&) const {
+        in.readFixed(state.sum);
+        if constexpr (std::is_same_v<D, uint64_t>)
+            state.weight = in.readVarUInt();
+        else
+            in.readFixed(state.weight);
+    }
+
+    void finish(State& state, Column& to, Arena&) const { appendFixed(to, toDouble(state.sum) / toDouble(state.weight)); }
+};
+
+template <typename T>
+inline constexpr bool kIsSmallNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+
+AggregateFunctionPtr createAvgWeighted(Signature signature) {
+    expectNoParameters(signature);
+    expectArguments(signature, 2);
+    for (size_t i = 0; i < 2; ++i)
+        if (!signature.arguments[i]->isNumber()) failArgumentType(signature, i);
+    const TypePtr value = signature.arguments[0];
+    const TypePtr weight = signature.arguments[1];
+    AggregateFunctionPtr function;
+    dispatchPhysical(value->physical(), [&]<typename T>(Tag<T>) {
+        dispatchPhysical(weight->physical(), [&]<typename W>(Tag<W>) {
+            if constexpr (kIsSmallNumber<T> && kIsSmallNumber<W>) {
+                using D = std::conditional_t<std::is_floating_point_v<W>,
+                                             double,
+                                             std::conditional_t<std::is_signed_v<W>, int64_t, uint64_t>>;
+                using N = std::conditional_t<std::is_floating_point_v<T> || std::is_floating_point_v<W>,
+                                             double,
+                                             std::conditional_t<std::is_signed_v<T> || std::is_signed_v<W>, int64_t, uint64_t>>;
+                if (!value->isDecimal() && !weight->isDecimal())
+                    function = std::make_shared<WeightedAverage<T, W, N, D>>(std::move(signature), types::float64());
+            }
+        });
+    });
+    if (!function)
+        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Types {} and {} are non-conforming as arguments for aggregate function avgWeighted",
+                    value->name(),
+                    weight->name());
+    return function;
+}
+
+}  // namespace
+
+std::span<const AggregateInfo> averageAggregates() {
+    static const AggregateInfo kInfos[] = {{.name = "avg",
+                                            .create = createAvg,
+                                            .case_insensitive = true,
+                                            .syntax = "avg(x)",
+                                            .description = "Arithmetic mean; NaN over no rows.",
+                                            .example = "SELECT avg(number) FROM numbers(4)",
+                                            .example_result = "1.5"},
+                                           {.name = "avgWeighted",
+                                            .create = createAvgWeighted,
+                                            .syntax = "avgWeighted(x, weight)",
+                                            .description = "Weighted mean of x.",
+                                            .example = "SELECT avgWeighted(number, number) FROM numbers(4)",
+                                            .example_result = "2.3333333333333335"}};
+    return kInfos;
+}
+
+}  // namespace shardd::aggregates
