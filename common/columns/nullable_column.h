@@ -46,10 +46,12 @@ public:
     void serializeKey(size_t row, Writer& out) const override;
     const char* insertKey(const char* position) override;
 
-private:
-    /// The values, owned alone, to grow them.
+    /// The values, owned alone, to grow them; the null map must be kept at their length.
     Column& mutableValues();
 
+    Mask& mutableNulls() { return nulls_; }
+
+private:
     ColumnPtr values_;
     Mask nulls_;
 };

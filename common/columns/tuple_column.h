@@ -41,9 +41,12 @@ public:
     void serializeKey(size_t row, Writer& out) const override;
     const char* insertKey(const char* position) override;
 
-private:
+    /// To build a row by hand: grow every element by one, then end the row.
     Column& mutableElement(size_t i);
 
+    void endRow() { ++rows_; }
+
+private:
     std::vector<ColumnPtr> elements_;
     size_t rows_;
 };
