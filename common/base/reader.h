@@ -79,6 +79,10 @@ public:
 
     void skip(size_t size);
 
+    /// Tells that at least `size` more bytes are going to be read, so that a reader over a window of a stream can ask
+    /// for all of them at once instead of failing again and again.
+    virtual void expect(size_t /*size*/) {}
+
     /// Bytes that can be had without refilling.
     size_t available() const { return static_cast<size_t>(end_ - position_); }
 

@@ -66,6 +66,10 @@ class WindowReader : public Reader {
 public:
     explicit WindowReader(std::string_view bytes) : Reader(bytes), start_(bytes.data()) {}
 
+    void expect(size_t size) override {
+        if (available() < size) throw NeedMoreBytes{size - available()};
+    }
+
     size_t consumed() const { return static_cast<size_t>(position_ - start_); }
 
 protected:

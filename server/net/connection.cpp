@@ -1,0 +1,279 @@
+#include "server/net/connection.h"
+
+#include <array>
+#include <optional>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "common/base/error.h"
+#include "common/protocol/chunked.h"
+#include "server/net/connection_impl.h"
+
+namespace shardd::net {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Tcp = asio::ip::tcp;
+
+namespace {
+
+constexpr size_t kReadBytes = size_t{256} << 10;
+
+std::string toText(const Tcp::endpoint& endpoint) {
+    const std::string address = endpoint.address().to_string();
+    return endpoint.address().is_v6() ? fmt::format("[{}]:{}", address, endpoint.port())
+                                      : fmt::format("{}:{}", address, endpoint.port());
+}
+
+/// Cancels `io` when the deadline passes; says afterwards whether it did. Lives on the stack of a coroutine.
+template <typename Io>
+class Watchdog {
+public:
+    Watchdog(asio::steady_timer& timer, Io& io, Clock::time_point deadline) : timer_(timer) {
+        if (deadline == Clock::time_point::max()) return;
+        fired_ = std::make_shared<bool>(false);
+        timer_.expires_at(deadline);
+        timer_.async_wait([fired = std::weak_ptr<bool>(fired_), &io](const error_code& error) {
+            const std::shared_ptr<bool> alive = fired.lock();
+            if (error || !alive) return;
+            *alive = true;
+            error_code ignored;
+            io.cancel(ignored);
+        });
+    }
+
+    Watchdog(const Watchdog&) = delete;
+    Watchdog& operator=(const Watchdog&) = delete;
+
+    ~Watchdog() {
+        if (fired_) timer_.cancel();
+    }
+
+    bool fired() const { return fired_ && *fired_; }
+
+private:
+    asio::steady_timer& timer_;
+    std::shared_ptr<bool> fired_;
+};
+
+/// Over a plain socket or a TLS stream; the two differ in nothing but their type.
+template <typename Stream>
+class StreamConnection final : public Connection {
+public:
+    explicit StreamConnection(Stream stream)
+        : stream_(std::move(stream)), wake_(stream_.get_executor()), write_timer_(stream_.get_executor()) {
+        error_code ignored;
+        socket().set_option(Tcp::no_delay(true), ignored);
+        socket().set_option(asio::socket_base::keep_alive(true), ignored);
+        const Tcp::endpoint peer = socket().remote_endpoint(ignored);
+        if (!ignored) peer_address_ = toText(peer);
+        const Tcp::endpoint local = socket().local_endpoint(ignored);
+        if (!ignored) local_address_ = toText(local);
+    }
+
+    Stream& stream() { return stream_; }
+
+    Awaitable<bool> readMore(Clock::time_point deadline) override {
+        const uint64_t before = received_bytes_;
+        while (received_bytes_ == before) {
+            if (peer_gone_) co_return false;
+            if (Clock::now() >= deadline)
+                throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while reading from socket ({})",
+                            peer_address_);
+            readAhead();
+            co_await waitForEvent(deadline);
+        }
+        co_return true;
+    }
+
+    void readAhead() override {
+        if (reading_ || peer_gone_) return;
+        reading_ = true;
+        auto self = std::static_pointer_cast<StreamConnection>(shared_from_this());
+        if (buffer_.empty()) buffer_.resize(kReadBytes);
+        stream_.async_read_some(
+            asio::buffer(buffer_.data(), buffer_.size()),
+            [self](const error_code& error, size_t size) { self->readDone(error, size); });
+    }
+
+    bool peerGone() const override { return peer_gone_; }
+
+    Awaitable<void> waitForEvent(Clock::time_point deadline) override {
+        if (!signaled_) {
+            wake_.expires_at(deadline);
+            error_code ignored;
+            co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        }
+        signaled_ = false;
+    }
+
+    void notify() override {
+        asio::post(
+            stream_.get_executor(),
+            [self = std::static_pointer_cast<StreamConnection>(shared_from_this())] { self->signal(); });
+    }
+
+    Awaitable<void> write(std::string_view packets, Clock::time_point deadline) override {
+        error_code error;
+        {
+            Watchdog<Tcp::socket::lowest_layer_type> watchdog(write_timer_, socket(), deadline);
+            const asio::const_buffer bytes(packets.data(), packets.size());
+            sent_bytes_ +=
+                co_await asio::async_write(stream_, bytes, asio::redirect_error(asio::use_awaitable, error));
+            if (watchdog.fired())
+                throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while writing to socket ({})",
+                            peer_address_);
+        }
+        if (error)
+            throw Error(ErrorCode::NETWORK_ERROR, "Cannot write to socket ({}): {}", peer_address_,
+                        error.message());
+    }
+
+    void receiveChunked() override {
+        chunks_.emplace();
+        const std::string early(window_.view());
+        window_.clear();
+        chunks_->feed(early, window_);
+    }
+
+    void close() override {
+        peer_gone_ = true;
+        error_code ignored;
+        socket().shutdown(Tcp::socket::shutdown_both, ignored);
+        socket().close(ignored);
+        signal();
+    }
+
+private:
+    Tcp::socket::lowest_layer_type& socket() { return stream_.lowest_layer(); }
+
+    void signal() {
+        signaled_ = true;
+        wake_.cancel();
+    }
+
+    void readDone(const error_code& error, size_t size) {
+        reading_ = false;
+        if (size > 0) {
+            received_bytes_ += size;
+            const std::string_view bytes(buffer_.data(), size);
+            if (chunks_)
+                chunks_->feed(bytes, window_);
+            else
+                window_.append(bytes);
+        }
+        if (error) peer_gone_ = true;
+        signal();
+    }
+
+    Stream stream_;
+    asio::steady_timer wake_;
+    asio::steady_timer write_timer_;
+    PodVector<char> buffer_;
+    std::optional<protocol::ChunkDecoder> chunks_;
+    bool reading_ = false;
+    bool peer_gone_ = false;
+    bool signaled_ = false;
+};
+
+using PlainConnection = StreamConnection<Tcp::socket>;
+using SecureStream = asio::ssl::stream<Tcp::socket>;
+
+asio::awaitable<std::shared_ptr<Connection>> handshake(Tcp::socket socket,
+                                                       std::shared_ptr<asio::ssl::context> context,
+                                                       std::string host,
+                                                       asio::ssl::stream_base::handshake_type side,
+                                                       Clock::time_point deadline) {
+    // The stream keeps OpenSSL's side of the context alive by itself.
+    const auto made =
+        std::make_shared<StreamConnection<SecureStream>>(SecureStream(std::move(socket), *context));
+    SecureStream& stream = made->stream();
+    if (side == asio::ssl::stream_base::client)
+        SSL_set_tlsext_host_name(stream.native_handle(), host.c_str());
+    asio::steady_timer timer(stream.get_executor());
+    error_code error;
+    Watchdog<SecureStream::lowest_layer_type> watchdog(timer, stream.lowest_layer(), deadline);
+    co_await stream.async_handshake(side, asio::redirect_error(asio::use_awaitable, error));
+    if (watchdog.fired())
+        throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded in the TLS handshake with {}",
+                    made->peerAddress());
+    if (error)
+        throw Error(ErrorCode::NETWORK_ERROR, "TLS handshake with {} failed: {}", made->peerAddress(),
+                    error.message());
+    co_return made;
+}
+
+std::shared_ptr<asio::ssl::context> clientContext(bool verify) {
+    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+    context->set_default_verify_paths();
+    context->set_verify_mode(verify ? asio::ssl::verify_peer : asio::ssl::verify_none);
+    return context;
+}
+
+asio::awaitable<Tcp::resolver::results_type> resolve(const Connection::Target& target,
+                                                     Clock::time_point deadline) {
+    Tcp::resolver resolver(co_await asio::this_coro::executor);
+    // The common case, an address, needs no other thread.
+    error_code error;
+    const asio::ip::address address = asio::ip::make_address(target.host, error);
+    if (!error)
+        co_return Tcp::resolver::results_type::create(Tcp::endpoint(address, target.port), target.host, "");
+
+    struct Cancel {
+        Tcp::resolver& resolver;
+
+        void cancel(error_code&) { resolver.cancel(); }
+    } cancel{resolver};
+
+    asio::steady_timer timer(resolver.get_executor());
+    Watchdog<Cancel> watchdog(timer, cancel, deadline);
+    const std::string port = fmt::format("{}", target.port);
+    error.clear();
+    Tcp::resolver::results_type found =
+        co_await resolver.async_resolve(target.host, port, asio::redirect_error(asio::use_awaitable, error));
+    if (watchdog.fired())
+        throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while resolving {}", target.host);
+    if (error) throw Error(ErrorCode::DNS_ERROR, "Not found address of host: {}", target.host);
+    co_return found;
+}
+
+}  // namespace
+
+asio::awaitable<std::shared_ptr<Connection>> Connection::connect(Target target, Clock::time_point deadline) {
+    const Tcp::resolver::results_type endpoints = co_await resolve(target, deadline);
+    Tcp::socket socket(co_await asio::this_coro::executor);
+    asio::steady_timer timer(socket.get_executor());
+    error_code error;
+    {
+        Watchdog<Tcp::socket> watchdog(timer, socket, deadline);
+        co_await asio::async_connect(socket, endpoints, asio::redirect_error(asio::use_awaitable, error));
+        if (watchdog.fired())
+            throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout: connect timed out: {}:{}", target.host,
+                        target.port);
+    }
+    if (error) throw Error(ErrorCode::NETWORK_ERROR, "{}: {}:{}", error.message(), target.host, target.port);
+    if (!target.secure) co_return adoptPlain(std::move(socket));
+    std::shared_ptr<asio::ssl::context> context = clientContext(target.verify_certificate);
+    std::shared_ptr<Connection> made = co_await handshake(std::move(socket), std::move(context), target.host,
+                                                          asio::ssl::stream_base::client, deadline);
+    co_return made;
+}
+
+std::shared_ptr<Connection> adoptPlain(Tcp::socket socket) {
+    return std::make_shared<PlainConnection>(std::move(socket));
+}
+
+asio::awaitable<std::shared_ptr<Connection>> adoptSecure(Tcp::socket socket,
+                                                         std::shared_ptr<asio::ssl::context> context,
+                                                         Clock::time_point deadline) {
+    return handshake(std::move(socket), std::move(context), "", asio::ssl::stream_base::server, deadline);
+}
+
+}  // namespace shardd::net
