@@ -54,6 +54,8 @@ public:
 
     size_t size() const { return bytes_.size(); }
 
+    size_t capacity() const { return bytes_.capacity(); }
+
     bool empty() const { return bytes_.empty(); }
 
     const char* data() const { return bytes_.data(); }

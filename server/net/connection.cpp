@@ -80,6 +80,8 @@ public:
 
     Stream& stream() { return stream_; }
 
+    asio::any_io_executor executor() override { return stream_.get_executor(); }
+
     Awaitable<bool> readMore(Clock::time_point deadline) override {
         const uint64_t before = received_bytes_;
         while (received_bytes_ == before) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include "common/wire/byte_window.h"
@@ -44,6 +45,9 @@ public:
     static Awaitable<std::shared_ptr<Connection>> connect(Target target, Clock::time_point deadline);
 
     virtual ~Connection() = default;
+
+    /// The strand that everything runs on.
+    virtual boost::asio::any_io_executor executor() = 0;
 
     /// What has arrived and is not used yet.
     ByteWindow& window() { return window_; }

@@ -1,0 +1,73 @@
+#include "server/session/conversation.h"
+
+namespace shardd::session {
+
+namespace asio = boost::asio;
+
+void Conversation::agree(protocol::Revision revision, NativeLimits block_limits) {
+    revision_ = revision;
+    assembler_.emplace(revision, block_limits);
+}
+
+asio::awaitable<void> Conversation::fill(size_t wanted, Deadline deadline) {
+    const size_t target = connection_->window().size() + wanted;
+    while (connection_->window().size() < target) {
+        const bool more = co_await connection_->readMore(deadline);
+        if (more) continue;
+        if (connection_->window().empty()) throw PeerLeft();
+        throw Error(ErrorCode::ATTEMPT_TO_READ_AFTER_EOF, "The peer {} ended in the middle of a packet",
+                    connection_->peerAddress());
+    }
+}
+
+asio::awaitable<Block> Conversation::readBlock(bool compressed, Deadline deadline) {
+    while (true) {
+        size_t wanted = 1;
+        std::optional<Block> block = assembler_->tryAssemble(connection_->window(), compressed, wanted);
+        if (block) co_return std::move(*block);
+        co_await fill(wanted, deadline);
+    }
+}
+
+void Conversation::endChunk(size_t start) {
+    const size_t size = out_.size() - start - sizeof(uint32_t);
+    if (size > UINT32_MAX)
+        throw Error(ErrorCode::TOO_LARGE_ARRAY_SIZE, "A packet of {} bytes does not fit into a chunk", size);
+    const auto size32 = static_cast<uint32_t>(size);
+    std::memcpy(out_.data() + start, &size32, sizeof(size32));
+    out_.writeFixed(uint32_t{0});
+}
+
+void Conversation::dataPacket(protocol::ServerPacket kind,
+                              const Block& block,
+                              const std::optional<FrameOptions>& frames) {
+    packet([&](Writer& out) {
+        protocol::encode(kind, protocol::DataHeader(), out);
+        if (!frames) return writeBlock(block, protocol::nativeOptionsAt(revision_), out);
+        block_.clear();
+        writeBlock(block, protocol::nativeOptionsAt(revision_), block_);
+        encodeFrames(block_.view(), *frames, out);
+    });
+    // One giant block must not keep its memory for the life of the connection.
+    constexpr size_t kKeptBytes = size_t{8} << 20;
+    if (block_.size() > kKeptBytes) block_ = Writer();
+}
+
+void Conversation::exceptionPacket(int code, const std::string& message) {
+    protocol::Exception exception;
+    protocol::ExceptionRecord& record = exception.chain.emplace_back();
+    record.code = code;
+    record.message = "DB::Exception: " + message;
+    packet([&](Writer& out) { protocol::encode(exception, out); });
+}
+
+asio::awaitable<void> Conversation::flush(Deadline deadline) {
+    if (out_.empty()) co_return;
+    Writer sending = std::exchange(out_, Writer());
+    co_await connection_->write(sending.view(), deadline);
+    sending.clear();
+    constexpr size_t kKeptBytes = size_t{4} << 20;
+    if (out_.empty() && sending.capacity() <= kKeptBytes) out_ = std::move(sending);
+}
+
+}  // namespace shardd::session

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "common/protocol/block_assembler.h"
+#include "common/protocol/packet_codec.h"
+#include "common/wire/frame.h"
+#include "server/net/connection.h"
+
+namespace shardd::session {
+
+/// The peer ended the stream between two packets: nothing more is to be said.
+struct PeerLeft {};
+
+/// Packets in and out over one connection: what session and query pump share. Outgoing packets collect in a
+/// buffer until flush(). Threads: the connection's strand.
+class Conversation {
+public:
+    using Deadline = net::Clock::time_point;
+
+    explicit Conversation(std::shared_ptr<net::Connection> connection, protocol::DecodeLimits limits)
+        : connection_(std::move(connection)), limits_(limits) {}
+
+    net::Connection& connection() { return *connection_; }
+
+    std::weak_ptr<net::Connection> weakConnection() { return connection_->weak_from_this(); }
+
+    protocol::Revision revision() const { return revision_; }
+
+    const protocol::DecodeLimits& limits() const { return limits_; }
+
+    /// After the hellos: from here on packets are as `revision` and the addendum say.
+    void agree(protocol::Revision revision, NativeLimits block_limits);
+
+    void sendChunked() { send_chunked_ = true; }
+
+    protocol::BlockAssembler& assembler() { return *assembler_; }
+
+    /// What `decode` makes of the bytes that are there, or nothing; `wanted` then says how many more to wait
+    /// for.
+    template <typename Decode>
+    auto tryRead(Decode& decode, size_t& wanted) -> std::optional<std::invoke_result_t<Decode&, Reader&>> {
+        WindowReader in(connection_->window().view());
+        try {
+            auto result = decode(static_cast<Reader&>(in));
+            connection_->window().drop(in.consumed());
+            return result;
+        } catch (const NeedMoreBytes& need) {
+            wanted = need.at_least;
+            return std::nullopt;
+        }
+    }
+
+    /// As tryRead(), waiting for the bytes. PeerLeft when the stream ends before the first of them.
+    template <typename Decode>
+    auto read(Decode decode, Deadline deadline)
+        -> boost::asio::awaitable<std::invoke_result_t<Decode&, Reader&>> {
+        while (true) {
+            size_t wanted = 1;
+            auto result = tryRead(decode, wanted);
+            if (result) co_return std::move(*result);
+            co_await fill(wanted, deadline);
+        }
+    }
+
+    /// The block behind a data packet's header.
+    boost::asio::awaitable<Block> readBlock(bool compressed, Deadline deadline);
+
+    /// `write` appends one packet; it is framed if that was agreed.
+    template <typename Write>
+    void packet(Write write) {
+        const size_t start = out_.size();
+        if (send_chunked_) out_.writeFixed(uint32_t{0});
+        write(out_);
+        if (send_chunked_) endChunk(start);
+    }
+
+    void dataPacket(protocol::ServerPacket kind,
+                    const Block& block,
+                    const std::optional<FrameOptions>& frames);
+
+    /// The Exception packet of an error.
+    void exceptionPacket(int code, const std::string& message);
+
+    size_t pendingBytes() const { return out_.size(); }
+
+    boost::asio::awaitable<void> flush(Deadline deadline);
+
+private:
+    boost::asio::awaitable<void> fill(size_t wanted, Deadline deadline);
+    void endChunk(size_t start);
+
+    std::shared_ptr<net::Connection> connection_;
+    protocol::DecodeLimits limits_;
+    protocol::Revision revision_ = 0;
+    bool send_chunked_ = false;
+    std::optional<protocol::BlockAssembler> assembler_;
+    Writer out_;
+    Writer block_;
+};
+
+}  // namespace shardd::session
