@@ -39,6 +39,10 @@ public:
     ColumnPtr readWithKinds(const TypePtr& type, size_t rows, const Kinds& kinds, size_t depth);
     ColumnPtr readData(const TypePtr& type, size_t rows);
 
+    /// Reads on until the column has `rows` rows. When the bytes end before, whole rows stay in the column,
+    /// and `done_bytes` is what they took.
+    void continueStrings(size_t rows, StringColumn& column, size_t& done_bytes);
+
 private:
     template <typename T>
     void readRaw(PodVector<T>& out, size_t count);
@@ -100,17 +104,19 @@ ColumnPtr ColumnReader::readFixed(const Type& type, size_t rows) {
     return column;
 }
 
-ColumnPtr ColumnReader::readStrings(size_t rows) {
-    PodVector<char> chars;
-    PodVector<uint64_t> ends;
-    in_.expect(rows);  // a byte each, at the least
-    ends.reserve(std::min(rows, kStepBytes));
-    for (size_t row = 0; row < rows; ++row) {
+void ColumnReader::continueStrings(size_t rows, StringColumn& column, size_t& done_bytes) {
+    PodVector<char>& chars = column.chars();
+    PodVector<uint64_t>& ends = column.ends();
+    const char* const start = in_.position();
+    ends.reserve(std::min(rows, std::max(kStepBytes, ends.size())));
+    while (ends.size() < rows) {
+        done_bytes = static_cast<size_t>(in_.position() - start);
         const uint64_t size = in_.readVarUInt();
         if (size > limits_.string_bytes)
             throw Error(ErrorCode::TOO_LARGE_STRING_SIZE,
                         "Too large string size: {} bytes, at most {} are taken", size, limits_.string_bytes);
-        if (in_.available() < size) in_.expect(size + (rows - row - 1));
+        if (in_.available() < size)
+            in_.expect(size + (rows - ends.size() - 1));  // the others: a byte each at least
         for (size_t rest = size; rest > 0;) {
             const size_t part = in_.available() >= rest ? rest : std::min(rest, kStepBytes);
             const size_t before = chars.size();
@@ -120,7 +126,14 @@ ColumnPtr ColumnReader::readStrings(size_t rows) {
         }
         ends.push_back(chars.size());
     }
-    return std::make_shared<StringColumn>(std::move(chars), std::move(ends));
+}
+
+ColumnPtr ColumnReader::readStrings(size_t rows) {
+    in_.expect(rows);
+    auto column = std::make_shared<StringColumn>();
+    size_t done_bytes = 0;
+    continueStrings(rows, *column, done_bytes);
+    return column;
 }
 
 ColumnPtr ColumnReader::readNullable(const TypePtr& type, size_t rows) {
@@ -478,6 +491,10 @@ struct BlockReader::State {
     uint64_t rows = 0;
     NamedColumn column;
     Kinds kinds;
+    /// A String column that has not all its rows yet: the one kind of column that is long, has no width, and
+    /// is common.
+    std::shared_ptr<StringColumn> strings;
+    size_t strings_bytes = 0;
 };
 
 BlockReader::BlockReader(NativeOptions options, NativeLimits limits)
@@ -548,6 +565,12 @@ bool BlockReader::step(Reader& in) {
             ColumnReader reader(in, limits_);
             if (state.rows == 0) {
                 state.column.column = createColumn(*state.column.type);
+            } else if (state.column.type->kind() == TypeKind::String && state.kinds.stack.empty()) {
+                if (!state.strings) state.strings = std::make_shared<StringColumn>();
+                state.strings_bytes = 0;
+                reader.continueStrings(state.rows, *state.strings, state.strings_bytes);
+                state.strings_bytes = 0;
+                state.column.column = std::move(state.strings);
             } else {
                 reader.readPrefix(*state.column.type, &state.kinds);
                 state.column.column = reader.readWithKinds(state.column.type, state.rows, state.kinds,
@@ -584,6 +607,7 @@ std::optional<Block> BlockReader::tryRead(ByteWindow& window, size_t& wanted) {
         }
     } catch (const NeedMoreBytes& need) {
         wanted = need.at_least;
+        window.drop(std::exchange(state_->strings_bytes, 0));
         return std::nullopt;
     }
 }
