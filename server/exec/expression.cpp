@@ -1,0 +1,271 @@
+#include "server/exec/expression.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "common/columns/const_column.h"
+#include "common/columns/create_column.h"
+#include "common/columns/dictionary_column.h"
+#include "common/columns/fixed_column.h"
+#include "common/columns/nullable_column.h"
+
+namespace shardd::exec {
+
+using plan::Expression;
+using plan::ExpressionPtr;
+
+namespace {
+
+/// Some function below may throw on values, so it must see only the rows that need it.
+bool mayThrow(const Expression& expression) {
+    if (expression.kind == Expression::Kind::Function && expression.function->traits().may_throw) return true;
+    return std::any_of(expression.arguments.begin(), expression.arguments.end(),
+                       [](const ExpressionPtr& argument) { return mayThrow(*argument); });
+}
+
+/// The block's columns that an expression reads; a lambda's own parameters are not among them.
+void collectInputs(const Expression& expression,
+                   std::unordered_set<std::string>& hidden,
+                   std::vector<std::string>& inputs) {
+    if (expression.kind == Expression::Kind::Input) {
+        if (!hidden.contains(expression.name) &&
+            std::find(inputs.begin(), inputs.end(), expression.name) == inputs.end())
+            inputs.push_back(expression.name);
+        return;
+    }
+    if (expression.kind != Expression::Kind::Lambda) {
+        for (const ExpressionPtr& argument : expression.arguments) collectInputs(*argument, hidden, inputs);
+        return;
+    }
+    std::unordered_set<std::string> inner = hidden;
+    inner.insert(expression.parameters.begin(), expression.parameters.end());
+    for (const ExpressionPtr& argument : expression.arguments) collectInputs(*argument, inner, inputs);
+}
+
+std::vector<std::string> inputsOf(const Expression& expression) {
+    std::unordered_set<std::string> hidden;
+    std::vector<std::string> inputs;
+    collectInputs(expression, hidden, inputs);
+    return inputs;
+}
+
+Block onlyColumns(const Block& block, const std::vector<std::string>& names) {
+    Block result;
+    result.rows = block.rows;
+    for (const std::string& name : names)
+        if (const auto position = block.find(name)) result.columns.push_back(block.columns[*position]);
+    return result;
+}
+
+/// Evaluates over one block; remembers what it computed.
+class Evaluation {
+public:
+    explicit Evaluation(const Block& block) : block_(block) {}
+
+    ColumnPtr run(const ExpressionPtr& expression) {
+        const auto known = done_.find(expression.get());
+        if (known != done_.end()) return known->second;
+        ColumnPtr column = compute(expression);
+        done_.emplace(expression.get(), column);
+        return column;
+    }
+
+private:
+    ColumnPtr compute(const ExpressionPtr& expression) {
+        switch (expression->kind) {
+            case Expression::Kind::Input:
+                return block_.get(expression->name).column;
+            case Expression::Kind::Constant:
+                return constant(*expression);
+            case Expression::Kind::Lambda:
+                return lambda(expression);
+            case Expression::Kind::Function:
+                break;
+        }
+        const std::string& name = expression->function->name();
+        const bool branches = name == "if" || name == "multiIf" || name == "and" || name == "or";
+        if (branches && block_.rows > 0) {
+            const auto lazy = std::any_of(expression->arguments.begin() + 1, expression->arguments.end(),
+                                          [](const ExpressionPtr& argument) { return mayThrow(*argument); });
+            if (lazy) return call(*expression, lazyArguments(*expression, name));
+        }
+        std::vector<ColumnPtr> arguments;
+        for (const ExpressionPtr& argument : expression->arguments) arguments.push_back(run(argument));
+        return call(*expression, std::move(arguments));
+    }
+
+    ColumnPtr call(const Expression& expression, std::vector<ColumnPtr> columns) const {
+        std::vector<NamedColumn> arguments;
+        arguments.reserve(columns.size());
+        for (size_t i = 0; i < columns.size(); ++i)
+            arguments.push_back(
+                {expression.arguments[i]->name, expression.arguments[i]->type, std::move(columns[i])});
+        return expression.function->execute(arguments, block_.rows);
+    }
+
+    ColumnPtr constant(const Expression& expression) const {
+        const ColumnPtr& column = expression.constant;
+        if (column->kind() == ColumnKind::Const)
+            return std::make_shared<ConstColumn>(static_cast<const ConstColumn&>(*column).one(), block_.rows);
+        return std::make_shared<ConstColumn>(column, block_.rows);
+    }
+
+    ColumnPtr lambda(const ExpressionPtr& expression) const {
+        Block captured = onlyColumns(block_, inputsOf(*expression));
+        auto prepare = [expression, captured = std::move(captured)](
+                           std::span<const uint64_t> ends) -> functions::LambdaColumn::Body {
+            auto inner = std::make_shared<Block>(captured);
+            for (NamedColumn& column : inner->columns) column.column = column.column->replicate(ends);
+            return [expression, inner](std::span<const ColumnPtr> parameters, size_t rows) {
+                Block block = *inner;
+                block.rows = rows;
+                for (size_t i = 0; i < parameters.size(); ++i)
+                    block.columns.insert(
+                        block.columns.begin(),
+                        {expression->parameters[i], expression->parameter_types[i], parameters[i]});
+                return Evaluation(block).run(expression->arguments[0]);
+            };
+        };
+        return std::make_shared<functions::LambdaColumn>(block_.rows, expression->parameter_types,
+                                                         expression->arguments[0]->type, std::move(prepare));
+    }
+
+    /// `expression` where needed[row] != 0, defaults elsewhere.
+    ColumnPtr runWhere(const ExpressionPtr& expression, const Mask& needed) {
+        const auto wanted = static_cast<size_t>(
+            std::count_if(needed.begin(), needed.end(), [](uint8_t bit) { return bit != 0; }));
+        if (wanted == block_.rows || expression->kind != Expression::Kind::Function || !mayThrow(*expression))
+            return run(expression);
+        if (wanted == 0)
+            return createConstColumn(*expression->type, defaultValue(*expression->type), block_.rows);
+        const Block part = onlyColumns(block_, inputsOf(*expression)).filter(needed.span(), wanted);
+        const ColumnPtr values = full(Evaluation(part).run(expression));
+        MutableColumnPtr with_default = values->cloneEmpty();
+        insertDefaults(*expression->type, *with_default, 1);
+        with_default->insertRange(*values, 0, wanted);
+        PodVector<RowIndex> rows(block_.rows);
+        RowIndex next = 1;
+        for (size_t i = 0; i < block_.rows; ++i) rows[i] = needed[i] ? next++ : 0;
+        return with_default->gather(rows.span());
+    }
+
+    /// Arguments of if, multiIf, and, or: each only where those before it leave the answer open.
+    std::vector<ColumnPtr> lazyArguments(const Expression& expression, const std::string& name) {
+        const auto& arguments = expression.arguments;
+        std::vector<ColumnPtr> columns;
+        Mask open(block_.rows, 1);
+        if (name == "and" || name == "or") {
+            for (const ExpressionPtr& argument : arguments) {
+                columns.push_back(runWhere(argument, open));
+                const bool stops_at = name == "or";
+                // NULL leaves it open: NULL and 0 is 0, NULL or 1 is 1.
+                const ColumnPtr plain = fullPlain(columns.back());
+                const Mask truth = maskOf(*plain, *removeLowCardinality(argument->type));
+                for (size_t i = 0; i < block_.rows; ++i)
+                    if ((truth[i] != 0) == stops_at && !plain->isNullAt(i)) open[i] = 0;
+            }
+            return columns;
+        }
+        const size_t conditions = arguments.size() / 2;
+        for (size_t k = 0; k < conditions; ++k) {
+            columns.push_back(runWhere(arguments[2 * k], open));
+            const Mask truth = maskOf(*columns.back(), *arguments[2 * k]->type);
+            Mask chosen(block_.rows);
+            for (size_t i = 0; i < block_.rows; ++i) {
+                chosen[i] = open[i] & truth[i];
+                open[i] = open[i] & static_cast<uint8_t>(truth[i] ^ 1);
+            }
+            columns.push_back(runWhere(arguments[2 * k + 1], chosen));
+        }
+        columns.push_back(runWhere(arguments.back(), open));
+        return columns;
+    }
+
+    const Block& block_;
+    std::unordered_map<const Expression*, ColumnPtr> done_;
+};
+
+template <typename T>
+void truthOf(const PodVector<T>& values, Mask& mask) {
+    for (size_t i = 0; i < values.size(); ++i) {
+        if constexpr (std::is_same_v<T, BFloat16>)
+            mask[i] = values[i].toFloat() != 0.0F;
+        else if constexpr (std::is_same_v<T, IPv6Bytes>)
+            mask[i] = 0;
+        else
+            mask[i] = values[i] != T(0);
+    }
+}
+
+void maskOfFixed(const Column& column, const Type& type, Mask& mask) {
+    const bool known = dispatchPhysical(
+        type.physical(), [&]<typename T>(Tag<T>) { truthOf(as<FixedColumn<T>>(column).values(), mask); });
+    if (!known || type.physical() == Physical::IPv6)
+        throw Error(
+            ErrorCode::ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER,
+            "Illegal type {} of column for filter. Must be UInt8 or Nullable(UInt8) or another number",
+            type.name());
+}
+
+}  // namespace
+
+ColumnPtr evaluate(const ExpressionPtr& expression, const Block& block) {
+    return Evaluation(block).run(expression);
+}
+
+Block evaluate(const std::vector<plan::NamedExpression>& expressions, const Block& block) {
+    Evaluation evaluation(block);
+    Block result;
+    result.rows = block.rows;
+    result.bucket = block.bucket;
+    result.is_overflows = block.is_overflows;
+    result.columns.reserve(expressions.size());
+    for (const auto& [name, expression] : expressions)
+        result.columns.push_back({name, expression->type, evaluation.run(expression)});
+    return result;
+}
+
+Mask maskOf(const Column& column, const Type& type) {
+    const size_t rows = column.size();
+    if (type.kind() == TypeKind::Nothing) return Mask(rows, 0);
+    switch (column.kind()) {
+        case ColumnKind::Const: {
+            const Mask one = maskOf(*static_cast<const ConstColumn&>(column).one(), type);
+            return Mask(rows, one[0]);
+        }
+        case ColumnKind::Dictionary: {
+            const auto& dictionary = static_cast<const DictionaryColumn&>(column);
+            const ColumnPtr keys = dictionary.keysWithNull();
+            const Mask truth = maskOf(*keys, *type.child());
+            Mask mask(rows);
+            for (size_t i = 0; i < rows; ++i) mask[i] = truth[dictionary.codes()[i]];
+            return mask;
+        }
+        case ColumnKind::Nullable: {
+            const auto& nullable = static_cast<const NullableColumn&>(column);
+            Mask mask = maskOf(*nullable.values(), *type.child());
+            for (size_t i = 0; i < rows; ++i)
+                mask[i] = mask[i] & static_cast<uint8_t>(nullable.nulls()[i] == 0);
+            return mask;
+        }
+        default: {
+            Mask mask(rows);
+            maskOfFixed(column, type, mask);
+            return mask;
+        }
+    }
+}
+
+Mask evaluateCondition(const ExpressionPtr& condition, const Block& block) {
+    return maskOf(*evaluate(condition, block), *condition->type);
+}
+
+Condition conditionOf(const ExpressionPtr& condition, const Block& block) {
+    Condition result{evaluateCondition(condition, block), 0};
+    size_t kept = 0;
+    for (const uint8_t bit : result.mask) kept += bit;
+    result.kept = kept;
+    return result;
+}
+
+}  // namespace shardd::exec

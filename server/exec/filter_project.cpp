@@ -1,0 +1,50 @@
+#include "server/exec/expression.h"
+#include "server/exec/operators.h"
+#include "server/exec/pipeline.h"
+
+namespace shardd::exec {
+
+namespace {
+
+class FilterSink final : public ForwardingSink {
+public:
+    FilterSink(const plan::FilterStep& step, Sink& next) : ForwardingSink(next), step_(step) {}
+
+    Flow consume(size_t worker, Block block) override {
+        const Condition condition = conditionOf(step_.condition, block);
+        if (condition.kept == 0) return Flow::More;
+        if (condition.kept == block.rows) return next_.consume(worker, std::move(block));
+        return next_.consume(worker, block.filter(condition.mask.span(), condition.kept));
+    }
+
+private:
+    const plan::FilterStep& step_;
+};
+
+class ProjectSink final : public ForwardingSink {
+public:
+    ProjectSink(const plan::ProjectStep& step, Sink& next) : ForwardingSink(next), step_(step) {}
+
+    Flow consume(size_t worker, Block block) override {
+        return next_.consume(worker, evaluate(step_.columns, block));
+    }
+
+    void totals(Block block) override { next_.totals(evaluate(step_.columns, block)); }
+
+private:
+    const plan::ProjectStep& step_;
+};
+
+}  // namespace
+
+void run(const plan::FilterStep& step, const StepPlace& place, Sink& sink) {
+    FilterSink filter(step, sink);
+    runStep(*step.input, place.context, filter);
+}
+
+void run(const plan::ProjectStep& step, const StepPlace& place, Sink& sink) {
+    ProjectSink project(step, sink);
+    runStep(*step.input, place.context, project);
+}
+
+}  // namespace shardd::exec

@@ -1,0 +1,230 @@
+#include "server/exec/scan.h"
+
+#include <optional>
+
+#include "common/base/bounded_queue.h"
+#include "server/exec/expression.h"
+#include "server/exec/operators.h"
+#include "server/exec/thread_pool.h"
+
+namespace shardd::exec {
+
+namespace {
+
+/// Ends the sources of one scan: when nobody needs more rows, and whenever reading ends for the whole query.
+class ScanStop {
+public:
+    explicit ScanStop(QueryContext& context)
+        : context_(context), forward_(context.readingToken(), [this] { own_.request_stop(); }) {}
+
+    std::stop_token token() const { return own_.get_token(); }
+
+    void enough() {
+        enough_.store(true);
+        own_.request_stop();
+    }
+
+    bool ended() const { return own_.stop_requested(); }
+
+    /// An error that only says that we stopped the source ourselves.
+    bool isOurDoing(const Error& error) const {
+        return (enough_.load() || (context_.readingStopped() && !context_.cancelled())) &&
+               error.is(ErrorCode::QUERY_WAS_CANCELLED);
+    }
+
+private:
+    QueryContext& context_;
+    std::stop_source own_;
+    std::atomic<bool> enough_ = false;
+    std::stop_callback<std::function<void()>> forward_;
+};
+
+/// The next block of a source; nothing at the end or when the scan was stopped.
+std::optional<Block> nextBlock(BlockSource& source, ScanStop& stop, QueryContext& context) {
+    context.check();
+    if (stop.ended()) return std::nullopt;
+    try {
+        return source.next();
+    } catch (const Error& error) {
+        context.check();
+        if (stop.isOurDoing(error)) return std::nullopt;
+        throw;
+    }
+}
+
+void drain(BlockSource& source, size_t worker, ScanStop& stop, QueryContext& context, Sink& sink) {
+    while (std::optional<Block> block = nextBlock(source, stop, context)) {
+        if (block->rows == 0) continue;
+        if (sink.consume(worker, std::move(*block)) == Flow::Enough) {
+            stop.enough();
+            return;
+        }
+    }
+}
+
+/// Many streams, few workers: each stream has a thread that waits for it, workers take whatever came first.
+template <typename Source>
+void drainThroughQueue(std::vector<std::unique_ptr<Source>>& sources,
+                       ScanStop& stop,
+                       QueryContext& context,
+                       Sink& sink) {
+    BoundedQueue<Block> queue(sources.size() + context.settings.max_threads);
+    std::atomic<size_t> open = sources.size();
+    const size_t workers = context.settings.max_threads;
+    context.pool.parallel(sources.size() + workers, [&](size_t i) {
+        const MemoryScope scope(context.memory.get());
+        try {
+            // Sources come first, so that they are not left behind workers who wait for them.
+            if (i < sources.size()) {
+                while (std::optional<Block> block = nextBlock(*sources[i], stop, context))
+                    if (!queue.push(std::move(*block))) break;
+                if (open.fetch_sub(1) == 1) queue.close();
+                return;
+            }
+            while (std::optional<Block> block = queue.pop()) {
+                context.check();
+                if (block->rows == 0) continue;
+                if (sink.consume(i - sources.size(), std::move(*block)) == Flow::Enough) {
+                    stop.enough();
+                    queue.cancel();
+                    return;
+                }
+            }
+        } catch (...) {
+            queue.fail(std::current_exception());
+            stop.enough();
+            throw;
+        }
+    });
+}
+
+template <typename Source>
+void drainAll(std::vector<std::unique_ptr<Source>>& sources,
+              ScanStop& stop,
+              QueryContext& context,
+              Sink& sink) {
+    if (sources.size() > context.settings.max_threads) {
+        drainThroughQueue(sources, stop, context, sink);
+        return;
+    }
+    parallel(context, sources.size(), [&](size_t i) { drain(*sources[i], i, stop, context, sink); });
+}
+
+/// Filters by a prewhere that the table does not evaluate, and leaves out the columns that only it needed.
+class PrewhereSink final : public ForwardingSink {
+public:
+    PrewhereSink(const plan::ScanStep& step, Sink& next) : ForwardingSink(next), step_(step) {}
+
+    Flow consume(size_t worker, Block block) override {
+        const Condition condition = conditionOf(step_.prewhere, block);
+        if (condition.kept == 0) return Flow::More;
+        Block result;
+        result.rows = block.rows;
+        for (const std::string& name : step_.columns) result.columns.push_back(block.get(name));
+        if (condition.kept < block.rows) result = result.filter(condition.mask.span(), condition.kept);
+        return next_.consume(worker, std::move(result));
+    }
+
+private:
+    const plan::ScanStep& step_;
+};
+
+/// Minima and maxima of the shards to those of the whole.
+class ExtremesUnion {
+public:
+    void add(const Block& block) {
+        all_.push_back(block);
+        all_.back().makeFull();
+    }
+
+    std::optional<Block> result() {
+        if (all_.empty()) return std::nullopt;
+        return extremesOf(concatenate(std::move(all_)));
+    }
+
+private:
+    std::vector<Block> all_;
+};
+
+}  // namespace
+
+void run(const plan::ScanStep& step, const StepPlace& place, Sink& sink) {
+    QueryContext& context = place.context;
+    ScanStop stop(context);
+    storage::ScanRequest request;
+    request.columns = step.columns;
+    request.ranges = step.ranges;
+    request.max_streams = context.settings.max_threads;
+    request.max_block_rows = context.settings.max_block_rows;
+    request.limit_rows = step.limit_rows;
+    request.stop = stop.token();
+    request.progress = [&context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
+    std::optional<PrewhereSink> prewhere;
+    if (step.prewhere && step.table->supportsPrewhere()) {
+        request.prewhere = storage::Prewhere{
+            step.prewhere_columns,
+            [condition = step.prewhere](const Block& block) { return evaluateCondition(condition, block); }};
+    } else if (step.prewhere) {
+        for (const std::string& name : step.prewhere_columns)
+            if (std::find(request.columns.begin(), request.columns.end(), name) == request.columns.end())
+                request.columns.push_back(name);
+        request.limit_rows = 0;
+        prewhere.emplace(step, sink);
+    }
+    std::vector<BlockSourcePtr> sources = step.table->scan(request);
+    Sink& target = prewhere ? static_cast<Sink&>(*prewhere) : sink;
+    drainAll(sources, stop, context, target);
+    context.check();
+    target.finish();
+}
+
+void run(const plan::SourceStep& step, const StepPlace& place, Sink& sink) {
+    ScanStop stop(place.context);
+    std::vector<BlockSourcePtr> sources;
+    sources.push_back(step.open());
+    drainAll(sources, stop, place.context, sink);
+    place.context.check();
+    sink.finish();
+}
+
+void finishRemote(const plan::RemoteScanStep& step,
+                  std::vector<storage::RemoteStreamPtr>& streams,
+                  QueryContext& context,
+                  Sink& sink) {
+    context.check();
+    ExtremesUnion extremes;
+    bool has_totals = false;
+    for (const storage::RemoteStreamPtr& stream : streams) {
+        if (const auto rows = stream->rowsBeforeLimit()) context.addRemoteRowsBeforeLimit(*rows);
+        if (!step.take_totals) continue;
+        if (!has_totals && stream->totals() && stream->totals()->rows > 0) {
+            has_totals = true;
+            sink.totals(*stream->totals());
+        }
+        if (stream->extremes() && stream->extremes()->rows > 0) extremes.add(*stream->extremes());
+    }
+    if (std::optional<Block> block = extremes.result()) sink.extremes(std::move(*block));
+}
+
+RemoteScan openRemote(const plan::RemoteScanStep& step, QueryContext& context) {
+    RemoteScan scan;
+    scan.stop = std::make_shared<std::stop_source>();
+    scan.forward = std::make_shared<std::stop_callback<std::function<void()>>>(
+        context.readingToken(), [stop = scan.stop] { stop->request_stop(); });
+    storage::RemoteQuery query = step.query;
+    query.stop = scan.stop->get_token();
+    scan.streams = step.table->distributed()->query(query);
+    return scan;
+}
+
+void run(const plan::RemoteScanStep& step, const StepPlace& place, Sink& sink) {
+    ScanStop stop(place.context);
+    storage::RemoteQuery query = step.query;
+    query.stop = stop.token();
+    std::vector<storage::RemoteStreamPtr> streams = step.table->distributed()->query(query);
+    drainAll(streams, stop, place.context, sink);
+    finishRemote(step, streams, place.context, sink);
+    sink.finish();
+}
+
+}  // namespace shardd::exec

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "server/exec/operator.h"
+#include "server/exec/query_context.h"
+#include "server/plan/plan.h"
+
+namespace shardd::exec {
+
+/// The answers of shards, one stream each, for an operator that pulls from them itself.
+struct RemoteScan {
+    std::vector<storage::RemoteStreamPtr> streams;
+    /// Ends the streams early.
+    std::shared_ptr<std::stop_source> stop;
+    std::shared_ptr<std::stop_callback<std::function<void()>>> forward;
+};
+
+RemoteScan openRemote(const plan::RemoteScanStep& step, QueryContext& context);
+
+/// When all streams have ended: totals and extremes of the shards to `sink`, rows before the limit to
+/// `context`.
+void finishRemote(const plan::RemoteScanStep& step,
+                  std::vector<storage::RemoteStreamPtr>& streams,
+                  QueryContext& context,
+                  Sink& sink);
+
+/// Two rows, minima and maxima, of every column of `block` (which has rows).
+Block extremesOf(const Block& block);
+
+}  // namespace shardd::exec
