@@ -36,6 +36,7 @@ asio::awaitable<void> SessionServer::Impl::run(std::shared_ptr<Impl> self, std::
     co_await session->run();
     const std::lock_guard lock(self->mutex);
     self->sessions.erase(session);
+    session.reset();  // its connection is no longer counted when finish() returns
     self->ended.notify_all();
 }
 

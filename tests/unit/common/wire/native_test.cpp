@@ -337,7 +337,10 @@ TEST(Native, ABlockThatArrivesInPiecesIsReadOnceEach) {
         window.append(out.view().substr(offset, step));
         offset += step;
         back = blocks.tryRead(window, wanted);
-        if (!back && offset < 800000) EXPECT_LT(window.size(), 100U);  // whole strings do not wait in the window
+        // Whole strings do not wait in the window.
+        if (!back && offset < 800000) {
+            EXPECT_LT(window.size(), 100U);
+        }
     }
     EXPECT_EQ(back->bucket, 7);
     EXPECT_EQ(back->rows, 20000U);
