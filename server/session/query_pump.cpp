@@ -46,7 +46,7 @@ FrameOptions answerFrames(const protocol::Query& query, FrameOptions frames) {
 
 }  // namespace
 
-QueryPump::QueryPump(Conversation& conversation,
+QueryPump::QueryPump(net::Conversation& conversation,
                      std::shared_ptr<QueryChannel> channel,
                      const SessionOptions& options,
                      const protocol::Query& query)
@@ -259,7 +259,7 @@ void QueryPump::sendEnd() {
 /// The client may be gone or silent for too long.
 void QueryPump::checkPeer() {
     net::Connection& connection = conversation_.connection();
-    if (connection.peerGone()) throw PeerLeft();
+    if (connection.peerGone()) throw net::PeerLeft();
     if (waitsForClient() && net::Clock::now() - last_bytes_ > options_.receive_timeout)
         throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while waiting for rows from {}",
                     connection.peerAddress());

@@ -5,7 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "server/session/conversation.h"
+#include "server/net/conversation.h"
 #include "server/session/query.h"
 #include "server/session/session.h"
 
@@ -21,13 +21,13 @@ public:
         DrainData,  ///< as Failed, and the client is still sending rows
     };
 
-    QueryPump(Conversation& conversation,
+    QueryPump(net::Conversation& conversation,
               std::shared_ptr<QueryChannel> channel,
               const SessionOptions& options,
               const protocol::Query& query);
     ~QueryPump();
 
-    /// Errors: PeerLeft, and Error for what ends the connection; the query is cancelled then.
+    /// Errors: net::PeerLeft, and Error for what ends the connection; the query is cancelled then.
     boost::asio::awaitable<End> run();
 
 private:
@@ -46,7 +46,7 @@ private:
     void checkPeer();
     void abandon();
 
-    Conversation& conversation_;
+    net::Conversation& conversation_;
     std::shared_ptr<QueryChannel> channel_;
     const SessionOptions& options_;
     const protocol::Query& query_;

@@ -7,7 +7,7 @@
 #include "common/protocol/chunked.h"
 #include "common/protocol/interserver.h"
 #include "server/net/connection.h"
-#include "server/session/conversation.h"
+#include "server/net/conversation.h"
 #include "server/session/query_pump.h"
 
 namespace shardd::session {
@@ -80,7 +80,7 @@ struct Session::Impl {
     std::shared_ptr<net::Connection> connection;
     std::shared_ptr<SessionHost> host;
     std::shared_ptr<const SessionOptions> options;
-    Conversation conversation;
+    net::Conversation conversation;
 
     protocol::ClientHello hello;
     uint64_t nonce = 0;
@@ -160,7 +160,7 @@ asio::awaitable<void> Session::Impl::handshake() {
     const uint64_t first = co_await conversation.read([](Reader& in) { return in.readVarUInt(); }, deadline);
     if (first == 'G' || first == 'P') {
         co_await refuseHttp();
-        throw PeerLeft();
+        throw net::PeerLeft();
     }
     if (first != static_cast<uint64_t>(ClientPacket::Hello))
         throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_CLIENT,
@@ -174,11 +174,11 @@ asio::awaitable<ClientPacket> Session::Impl::nextPacket() {
     const net::Clock::time_point deadline = net::deadlineAfter(options->idle_timeout);
     const auto decode = [](Reader& in) { return static_cast<ClientPacket>(in.readVarUInt()); };
     while (true) {
-        if (stopping) throw PeerLeft();
+        if (stopping) throw net::PeerLeft();
         size_t wanted = 1;
         const std::optional<ClientPacket> packet = conversation.tryRead(decode, wanted);
         if (packet) co_return *packet;
-        if (connection->peerGone() || net::Clock::now() >= deadline) throw PeerLeft();
+        if (connection->peerGone() || net::Clock::now() >= deadline) throw net::PeerLeft();
         connection->readAhead();
         co_await connection->waitForEvent(deadline);
     }
@@ -296,7 +296,7 @@ asio::awaitable<void> Session::Impl::serveQuery() {
     if (refusal) {
         conversation.exceptionPacket(refusal->code(), refusal->message());
         co_await conversation.flush(sendDeadline());
-        if (refusal->is(ErrorCode::AUTHENTICATION_FAILED)) throw PeerLeft();
+        if (refusal->is(ErrorCode::AUTHENTICATION_FAILED)) throw net::PeerLeft();
         co_return;
     }
     auto running = std::make_shared<QueryChannel>();
@@ -352,7 +352,7 @@ asio::awaitable<void> Session::Impl::converse() {
         co_await servePackets();
     } catch (const Error& error) {
         failure = error;
-    } catch (const PeerLeft&) {
+    } catch (const net::PeerLeft&) {
         co_return;
     }
     if (!failure || connection->peerGone()) co_return;

@@ -12,23 +12,23 @@
 #include "common/wire/frame.h"
 #include "server/net/connection.h"
 
-namespace shardd::session {
+namespace shardd::net {
 
 /// The peer ended the stream between two packets: nothing more is to be said.
 struct PeerLeft {};
 
-/// Packets in and out over one connection: what session and query pump share. Outgoing packets collect in a
-/// buffer until flush(). Threads: the connection's strand.
+/// Packets in and out over one connection: for both roles, a server's session and a shard's client. Outgoing
+/// packets collect in a buffer until flush(). Threads: the connection's strand.
 class Conversation {
 public:
-    using Deadline = net::Clock::time_point;
+    using Deadline = Clock::time_point;
 
-    explicit Conversation(std::shared_ptr<net::Connection> connection, protocol::DecodeLimits limits)
+    explicit Conversation(std::shared_ptr<Connection> connection, protocol::DecodeLimits limits)
         : connection_(std::move(connection)), limits_(limits) {}
 
-    net::Connection& connection() { return *connection_; }
+    Connection& connection() { return *connection_; }
 
-    std::weak_ptr<net::Connection> weakConnection() { return connection_->weak_from_this(); }
+    std::weak_ptr<Connection> weakConnection() { return connection_->weak_from_this(); }
 
     protocol::Revision revision() const { return revision_; }
 
@@ -80,9 +80,17 @@ public:
         if (send_chunked_) endChunk(start);
     }
 
-    void dataPacket(protocol::ServerPacket kind,
+    /// A packet with a block, of either role's numbers.
+    template <typename Packet>
+    void dataPacket(Packet kind,
                     const Block& block,
-                    const std::optional<FrameOptions>& frames);
+                    const std::optional<FrameOptions>& frames,
+                    const std::string& name = "") {
+        packet([&](Writer& out) {
+            protocol::encode(kind, protocol::DataHeader{name}, out);
+            writeFramedBlock(block, frames, out);
+        });
+    }
 
     /// The Exception packet of an error.
     void exceptionPacket(int code, const std::string& message);
@@ -94,8 +102,9 @@ public:
 private:
     boost::asio::awaitable<void> fill(size_t wanted, Deadline deadline);
     void endChunk(size_t start);
+    void writeFramedBlock(const Block& block, const std::optional<FrameOptions>& frames, Writer& out);
 
-    std::shared_ptr<net::Connection> connection_;
+    std::shared_ptr<Connection> connection_;
     protocol::DecodeLimits limits_;
     protocol::Revision revision_ = 0;
     bool send_chunked_ = false;
@@ -104,4 +113,4 @@ private:
     Writer block_;
 };
 
-}  // namespace shardd::session
+}  // namespace shardd::net

@@ -1,6 +1,6 @@
-#include "server/session/conversation.h"
+#include "server/net/conversation.h"
 
-namespace shardd::session {
+namespace shardd::net {
 
 namespace asio = boost::asio;
 
@@ -38,16 +38,14 @@ void Conversation::endChunk(size_t start) {
     out_.writeFixed(uint32_t{0});
 }
 
-void Conversation::dataPacket(protocol::ServerPacket kind,
-                              const Block& block,
-                              const std::optional<FrameOptions>& frames) {
-    packet([&](Writer& out) {
-        protocol::encode(kind, protocol::DataHeader(), out);
-        if (!frames) return writeBlock(block, protocol::nativeOptionsAt(revision_), out);
-        block_.clear();
-        writeBlock(block, protocol::nativeOptionsAt(revision_), block_);
-        encodeFrames(block_.view(), *frames, out);
-    });
+void Conversation::writeFramedBlock(const Block& block,
+                                    const std::optional<FrameOptions>& frames,
+                                    Writer& out) {
+    const NativeOptions options = protocol::nativeOptionsAt(revision_);
+    if (!frames) return writeBlock(block, options, out);
+    block_.clear();
+    writeBlock(block, options, block_);
+    encodeFrames(block_.view(), *frames, out);
     // One giant block must not keep its memory for the life of the connection.
     constexpr size_t kKeptBytes = size_t{8} << 20;
     if (block_.size() > kKeptBytes) block_ = Writer();
@@ -70,4 +68,4 @@ asio::awaitable<void> Conversation::flush(Deadline deadline) {
     if (out_.empty() && sending.capacity() <= kKeptBytes) out_ = std::move(sending);
 }
 
-}  // namespace shardd::session
+}  // namespace shardd::net
