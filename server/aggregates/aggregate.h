@@ -12,13 +12,15 @@
 
 namespace shardd::aggregates {
 
-/// The few functions whose states and loops an aggregation knows itself, to keep them inline beside the keys.
+/// The few functions whose states and loops an aggregation knows itself, to keep them inline beside the keys. Their states:
+/// Count: uint64_t. Sum…: the sum, 8 bytes. Avg…: the sum, 8 bytes, then uint64_t rows. MinMaxFixed, AnyFixed: the value
+/// of the argument's width, then a byte that is 1 when there is one. All start from zeros.
 enum class Kernel : uint8_t { None, Count, SumUInt64, SumInt64, SumFloat64, AvgUInt64, AvgInt64, AvgFloat64, MinMaxFixed, AnyFixed };
 
 /// An aggregate function with its argument types decided. Constant and shared by all threads.
 /// A row's arguments are read from plain columns (no constants, no dictionaries) of argumentTypes(); NULL handling and
 /// -If, -Array … are wrappers round a function.
-class AggregateFunction : public AggregateOps {
+class AggregateFunction : public AggregateOps, public std::enable_shared_from_this<AggregateFunction> {
 public:
     /// Adds one row.
     virtual void add(char* place, const Column* const* arguments, size_t row, Arena& arena) const = 0;

@@ -12,6 +12,7 @@
 #include "common/base/writer.h"
 #include "common/columns/fixed_column.h"
 #include "common/columns/string_column.h"
+#include "common/columns/tuple_column.h"
 #include "server/aggregates/aggregate.h"
 #include "server/aggregates/aggregate_list.h"
 
@@ -189,6 +190,15 @@ struct NoInput {
 template <typename T>
 void appendFixed(Column& to, const T& value) {
     static_cast<FixedColumn<T>&>(to).values().push_back(value);
+}
+
+/// Appends a row to a column of Tuples of constant widths.
+template <typename... Ts>
+void appendTuple(Column& to, const Ts&... values) {
+    auto& tuple = static_cast<TupleColumn&>(to);
+    size_t i = 0;
+    (appendFixed(tuple.mutableElement(i++), values), ...);
+    tuple.endRow();
 }
 
 /// A value as ClickHouse prints it in type names: 0.5, 1., 'text', [1, 2].

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "common/base/text_case.h"
 #include "server/aggregates/combinators.h"
 
 // A new family of aggregate functions is its own .cpp and one name here.
@@ -11,6 +10,7 @@
     X(average)               \
     X(count)                 \
     X(extremes)              \
+    X(nothing)               \
     X(sum)
 
 namespace shardd::aggregates {
@@ -83,6 +83,13 @@ const std::vector<AggregateAlias>& allAggregateAliases() {
 }
 
 namespace {
+
+std::string lowerCase(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return lower;
+}
 
 struct NameIndex {
     std::unordered_map<std::string, const AggregateInfo*> exact;

@@ -62,7 +62,9 @@ AggregateFunctionPtr createPlain(const AggregateInfo& info, Signature signature)
 }
 
 AggregateFunctionPtr createCombined(const Combinator& combinator, Signature signature) {
-    const std::string nested_name = signature.name.substr(0, signature.name.size() - combinator.name.size());
+    const std::string nested_name =
+        canonicalAggregateName(signature.name.substr(0, signature.name.size() - combinator.name.size()));
+    signature.name = nested_name + std::string(combinator.name);
     if (!combinator.nests && nested_name.ends_with(combinator.name) && !findAggregateInfo(nested_name))
         throw Error(ErrorCode::ILLEGAL_AGGREGATION, "Nested identical combinator '{}' is not supported", combinator.name);
     const AggregateInfo* base = baseInfo(nested_name);
