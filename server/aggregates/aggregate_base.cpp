@@ -81,26 +81,21 @@ void expectArguments(const Signature& signature, size_t count) {
 void expectNoParameters(const Signature& signature) {
     if (!signature.parameters.empty())
         throw Error(ErrorCode::AGGREGATE_FUNCTION_DOESNT_ALLOW_PARAMETERS,
-                    "Aggregate function {} cannot have parameters",
-                    signature.name);
+                    "Aggregate function {} cannot have parameters", signature.name);
 }
 
 void failArgumentType(const Signature& signature, size_t position) {
-    throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                "Illegal type {} of argument for aggregate function {}",
-                signature.arguments[position]->name(),
-                signature.name);
+    throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {} of argument for aggregate function {}",
+                signature.arguments[position]->name(), signature.name);
 }
 
-void AggregateFunction::insertResultBatch(char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const {
+void AggregateFunction::insertResultBatch(
+    char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const {
     for (size_t i = 0; i < rows; ++i) insertResult(places[i] + offset, to, arena);
 }
 
-void AggregateFunction::mergeBatch(char* const* places,
-                                   const char* const* others,
-                                   size_t offset,
-                                   size_t rows,
-                                   Arena& arena) const {
+void AggregateFunction::mergeBatch(
+    char* const* places, const char* const* others, size_t offset, size_t rows, Arena& arena) const {
     for (size_t i = 0; i < rows; ++i) merge(places[i] + offset, others[i] + offset, arena);
 }
 

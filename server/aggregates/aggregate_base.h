@@ -87,7 +87,8 @@ public:
             if (places[i]) self().addRow(at(places[i] + offset), input, from + i, arena);
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         const Input input(arguments);
         self().addAll(at(place), input, from, rows, arena);
     }
@@ -106,7 +107,8 @@ public:
         for (size_t row = from; row < from + rows; ++row) self().addRow(state, input, row, arena);
     }
 
-    void addMasked(State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena& arena) const {
+    void addMasked(
+        State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena& arena) const {
         for (size_t row = from; row < from + rows; ++row)
             if (mask[row]) self().addRow(state, input, row, arena);
     }
@@ -115,17 +117,27 @@ public:
         self().mergeStates(at(place), at(other), arena);
     }
 
-    void mergeBatch(char* const* places, const char* const* others, size_t offset, size_t rows, Arena& arena) const override {
-        for (size_t i = 0; i < rows; ++i) self().mergeStates(at(places[i] + offset), at(others[i] + offset), arena);
+    void mergeBatch(char* const* places,
+                    const char* const* others,
+                    size_t offset,
+                    size_t rows,
+                    Arena& arena) const override {
+        for (size_t i = 0; i < rows; ++i)
+            self().mergeStates(at(places[i] + offset), at(others[i] + offset), arena);
     }
 
     void serialize(const char* place, Writer& out) const override { self().write(at(place), out); }
 
-    void deserialize(char* place, Reader& in, Arena& arena) const override { self().read(at(place), in, arena); }
+    void deserialize(char* place, Reader& in, Arena& arena) const override {
+        self().read(at(place), in, arena);
+    }
 
-    void insertResult(char* place, Column& to, Arena& arena) const override { self().finish(at(place), to, arena); }
+    void insertResult(char* place, Column& to, Arena& arena) const override {
+        self().finish(at(place), to, arena);
+    }
 
-    void insertResultBatch(char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
+    void insertResultBatch(
+        char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
         for (size_t i = 0; i < rows; ++i) self().finish(at(places[i] + offset), to, arena);
     }
 
@@ -142,8 +154,7 @@ template <typename T, size_t position = 0>
 struct FixedInput {
     const T* values;
 
-    explicit FixedInput(const Column* const* arguments)
-        : values(columnOf(*arguments[position]).data()) {}
+    explicit FixedInput(const Column* const* arguments) : values(columnOf(*arguments[position]).data()) {}
 
     const T& operator[](size_t row) const { return values[row]; }
 

@@ -113,8 +113,10 @@ struct NameIndex {
 
 const AggregateInfo* findAggregateInfo(std::string_view name) {
     static const NameIndex kIndex;
-    if (const auto found = kIndex.exact.find(std::string(name)); found != kIndex.exact.end()) return found->second;
-    if (const auto found = kIndex.folded.find(lowerCase(name)); found != kIndex.folded.end()) return found->second;
+    if (const auto found = kIndex.exact.find(std::string(name)); found != kIndex.exact.end())
+        return found->second;
+    if (const auto found = kIndex.folded.find(lowerCase(name)); found != kIndex.folded.end())
+        return found->second;
     return nullptr;
 }
 
@@ -151,7 +153,8 @@ std::span<const std::string_view> allCombinators() {
         std::vector<std::string_view> names;
         for (const Combinator& combinator : kCombinators) {
             names.push_back(combinator.name);
-            if (combinator.name == "Array") names.push_back("Null");  // internal: the wrapper for Nullable arguments
+            if (combinator.name == "Array")
+                names.push_back("Null");  // internal: the wrapper for Nullable arguments
         }
         return names;
     }();

@@ -8,7 +8,8 @@
 
 namespace shardd::aggregates {
 
-/// How a function is called. The argument types are bare: LowCardinality and (but for Nulls::Own) Nullable were taken off.
+/// How a function is called. The argument types are bare: LowCardinality and (but for Nulls::Own) Nullable
+/// were taken off.
 struct Signature {
     std::string name;
     std::vector<Value> parameters;
@@ -17,7 +18,8 @@ struct Signature {
 
 /// What becomes of rows with a NULL argument, and of the state's first byte; see docs/aggregates.md.
 enum class Nulls : uint8_t {
-    /// Skipped; a flag tells whether a row came, without one the result is NULL. When the result cannot be NULL: no flag.
+    /// Skipped; a flag tells whether a row came, without one the result is NULL. When the result cannot be
+    /// NULL: no flag.
     Flagged,
     /// Skipped; the result is never NULL, yet the flag is there and always one.
     FlagAlwaysOne,
@@ -52,7 +54,8 @@ const std::vector<AggregateAlias>& allAggregateAliases();
 /// "If", "State", …: the rows of system.aggregate_function_combinators.
 std::span<const std::string_view> allCombinators();
 
-/// By name, alias, or either in another case where that is allowed; nullptr when there is none. No combinators.
+/// By name, alias, or either in another case where that is allowed; nullptr when there is none. No
+/// combinators.
 const AggregateInfo* findAggregateInfo(std::string_view name);
 
 /// Makes states known to types and columns (setAggregateResolver); main calls it once at the start.

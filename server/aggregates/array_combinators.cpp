@@ -18,7 +18,8 @@ constexpr size_t kMaxArguments = 32;
 /// The elements of Array arguments, whose rows must be equally long.
 class ArrayArguments {
 public:
-    ArrayArguments(const Column* const* arguments, size_t count, const std::string& name) : count_(count), name_(name) {
+    ArrayArguments(const Column* const* arguments, size_t count, const std::string& name)
+        : count_(count), name_(name) {
         for (size_t i = 0; i < count; ++i) {
             if (arguments[i]->kind() != ColumnKind::Array) failColumnCast(*arguments[i], "ArrayColumn");
             arrays_[i] = static_cast<const ArrayColumn*>(arguments[i]);
@@ -35,7 +36,8 @@ public:
         const size_t length = arrays_[0]->lengthAt(row);
         for (size_t i = 1; i < count_; ++i)
             if (arrays_[i]->lengthAt(row) != length || arrays_[i]->startAt(row) != start(row))
-                throw Error(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, "All arrays passed to aggregate function {} must have equal sizes", name_);
+                throw Error(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH,
+                            "All arrays passed to aggregate function {} must have equal sizes", name_);
         return length;
     }
 
@@ -48,14 +50,14 @@ private:
 
 std::vector<TypePtr> elementTypes(const Signature& signature, std::string_view suffix) {
     if (signature.arguments.empty() || signature.arguments.size() > kMaxArguments)
-        throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "-{} aggregate functions require at least one argument", suffix);
+        throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                    "-{} aggregate functions require at least one argument", suffix);
     std::vector<TypePtr> elements;
     for (const TypePtr& type : signature.arguments) {
         if (type->kind() != TypeKind::Array)
             throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                         "Illegal type {} of argument for aggregate function with {} suffix. Must be array.",
-                        type->name(),
-                        suffix);
+                        type->name(), suffix);
         elements.push_back(type->child());
     }
     return elements;
@@ -66,30 +68,38 @@ std::vector<TypePtr> elementTypes(const Signature& signature, std::string_view s
 /// Every element of the arrays is a row.
 class Array final : public Wrapper {
 public:
-    Array(Signature signature, AggregateFunctionPtr nested) : Wrapper(std::move(signature), nested->resultType(), nested) {}
+    Array(Signature signature, AggregateFunctionPtr nested)
+        : Wrapper(std::move(signature), nested->resultType(), nested) {}
 
     void add(char* place, const Column* const* arguments, size_t row, Arena& arena) const override {
         const ArrayArguments arrays(arguments, argumentTypes().size(), name());
         nested().addBatchSingle(arrays.elements(), place, arrays.start(row), arrays.length(row), arena);
     }
 
-    void addBatch(const Column* const* arguments, char* const* places, size_t offset, size_t from, size_t rows, Arena& arena)
-        const override {
+    void addBatch(const Column* const* arguments,
+                  char* const* places,
+                  size_t offset,
+                  size_t from,
+                  size_t rows,
+                  Arena& arena) const override {
         const ArrayArguments arrays(arguments, argumentTypes().size(), name());
         for (size_t i = 0; i < rows; ++i)
             if (places[i])
-                nested().addBatchSingle(
-                    arrays.elements(), places[i] + offset, arrays.start(from + i), arrays.length(from + i), arena);
+                nested().addBatchSingle(arrays.elements(), places[i] + offset, arrays.start(from + i),
+                                        arrays.length(from + i), arena);
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         const ArrayArguments arrays(arguments, argumentTypes().size(), name());
         size_t elements = 0;
         for (size_t row = from; row < from + rows; ++row) elements += arrays.length(row);
-        if (elements > 0) nested().addBatchSingle(arrays.elements(), place, arrays.start(from), elements, arena);
+        if (elements > 0)
+            nested().addBatchSingle(arrays.elements(), place, arrays.start(from), elements, arena);
     }
 
-    void insertResultBatch(char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
+    void insertResultBatch(
+        char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
         nested().insertResultBatch(places, offset, rows, to, arena);
     }
 };
@@ -107,7 +117,8 @@ struct StateArray {
 class ForEach final : public Wrapper {
 public:
     ForEach(Signature signature, AggregateFunctionPtr nested)
-        : Wrapper(std::move(signature), types::array(nested->resultType()), nested), each_(nested->stateSize()) {}
+        : Wrapper(std::move(signature), types::array(nested->resultType()), nested),
+          each_(nested->stateSize()) {}
 
     size_t stateSize() const override { return sizeof(StateArray); }
 
@@ -135,7 +146,8 @@ public:
         StateArray& array = at(place);
         const StateArray& theirs = at(const_cast<char*>(other));
         extend(array, theirs.count, arena);
-        for (size_t i = 0; i < theirs.count; ++i) nested().merge(array.states + i * each_, theirs.states + i * each_, arena);
+        for (size_t i = 0; i < theirs.count; ++i)
+            nested().merge(array.states + i * each_, theirs.states + i * each_, arena);
     }
 
     void serialize(const char* place, Writer& out) const override {
@@ -147,7 +159,8 @@ public:
     void deserialize(char* place, Reader& in, Arena& arena) const override {
         const auto count = in.readFixed<uint64_t>();
         if (count > kMaxElements)
-            throw Error(ErrorCode::TOO_LARGE_ARRAY_SIZE, "Too large array size: {} (maximum: {})", count, kMaxElements);
+            throw Error(ErrorCode::TOO_LARGE_ARRAY_SIZE, "Too large array size: {} (maximum: {})", count,
+                        kMaxElements);
         StateArray& array = at(place);
         for (size_t i = 0; i < count; ++i) {
             extend(array, i + 1, arena);
@@ -158,7 +171,8 @@ public:
     void insertResult(char* place, Column& to, Arena& arena) const override {
         auto& result = static_cast<ArrayColumn&>(to);
         const StateArray& array = at(place);
-        for (size_t i = 0; i < array.count; ++i) nested().insertResult(array.states + i * each_, result.mutableElements(), arena);
+        for (size_t i = 0; i < array.count; ++i)
+            nested().insertResult(array.states + i * each_, result.mutableElements(), arena);
         result.endRow();
     }
 
@@ -248,7 +262,8 @@ public:
             const size_t before = at(place) ? at(place)->states.size() : 0;
             char* state = stateOf(place, *key, 0, arena);
             if (at(place)->states.size() == before)
-                throw Error(ErrorCode::INCORRECT_DATA, "A key comes twice in a state of aggregate function {}", name());
+                throw Error(ErrorCode::INCORRECT_DATA,
+                            "A key comes twice in a state of aggregate function {}", name());
             nested().deserialize(state, in, arena);
         }
     }
@@ -290,7 +305,8 @@ private:
     static std::vector<size_t> sorted(const StateMap* map) {
         std::vector<size_t> order(map ? map->states.size() : 0);
         for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-        std::ranges::sort(order, [&](size_t a, size_t b) { return map->keys->compareAt(a, *map->keys, b, 1) < 0; });
+        std::ranges::sort(order,
+                          [&](size_t a, size_t b) { return map->keys->compareAt(a, *map->keys, b, 1) < 0; });
         return order;
     }
 
@@ -319,11 +335,13 @@ public:
     size_t stateAlignment() const override { return alignment_; }
 
     bool emptyIsZero() const override {
-        return std::ranges::all_of(nested_, [](const AggregateFunctionPtr& function) { return function->emptyIsZero(); });
+        return std::ranges::all_of(
+            nested_, [](const AggregateFunctionPtr& function) { return function->emptyIsZero(); });
     }
 
     bool trivialDestroy() const override {
-        return std::ranges::all_of(nested_, [](const AggregateFunctionPtr& function) { return function->trivialDestroy(); });
+        return std::ranges::all_of(
+            nested_, [](const AggregateFunctionPtr& function) { return function->trivialDestroy(); });
     }
 
     void create(char* place) const override {
@@ -341,15 +359,20 @@ public:
         }
     }
 
-    void addBatch(const Column* const* arguments, char* const* places, size_t offset, size_t from, size_t rows, Arena& arena)
-        const override {
+    void addBatch(const Column* const* arguments,
+                  char* const* places,
+                  size_t offset,
+                  size_t from,
+                  size_t rows,
+                  Arena& arena) const override {
         for (size_t i = 0; i < nested_.size(); ++i) {
             const Column* element = elementOf(arguments, i);
             nested_[i]->addBatch(&element, places, offset + offsets_[i], from, rows, arena);
         }
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         for (size_t i = 0; i < nested_.size(); ++i) {
             const Column* element = elementOf(arguments, i);
             nested_[i]->addBatchSingle(&element, place + offsets_[i], from, rows, arena);
@@ -369,7 +392,8 @@ public:
     }
 
     void merge(char* place, const char* other, Arena& arena) const override {
-        for (size_t i = 0; i < nested_.size(); ++i) nested_[i]->merge(place + offsets_[i], other + offsets_[i], arena);
+        for (size_t i = 0; i < nested_.size(); ++i)
+            nested_[i]->merge(place + offsets_[i], other + offsets_[i], arena);
     }
 
     void serialize(const char* place, Writer& out) const override {
@@ -400,27 +424,37 @@ private:
 
 }  // namespace
 
-AggregateFunctionPtr createArray(Signature signature, const std::string& nested_name, NestedResolver resolve) {
-    AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, elementTypes(signature, "Array"));
+AggregateFunctionPtr createArray(Signature signature,
+                                 const std::string& nested_name,
+                                 NestedResolver resolve) {
+    AggregateFunctionPtr nested =
+        resolve(nested_name, signature.parameters, elementTypes(signature, "Array"));
     return std::make_shared<Array>(std::move(signature), std::move(nested));
 }
 
-AggregateFunctionPtr createForEach(Signature signature, const std::string& nested_name, NestedResolver resolve) {
-    AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, elementTypes(signature, "ForEach"));
+AggregateFunctionPtr createForEach(Signature signature,
+                                   const std::string& nested_name,
+                                   NestedResolver resolve) {
+    AggregateFunctionPtr nested =
+        resolve(nested_name, signature.parameters, elementTypes(signature, "ForEach"));
     return std::make_shared<ForEach>(std::move(signature), std::move(nested));
 }
 
 AggregateFunctionPtr createMap(Signature signature, const std::string& nested_name, NestedResolver resolve) {
     if (signature.arguments.size() != 1)
-        throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Incorrect number of arguments for aggregate function with Map suffix");
+        throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                    "Incorrect number of arguments for aggregate function with Map suffix");
     const TypePtr argument = signature.arguments[0];
     if (argument->kind() != TypeKind::Map)
-        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Aggregate function {} requires map as argument", signature.name);
+        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Aggregate function {} requires map as argument",
+                    signature.name);
     AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, {argument->child(1)});
     return std::make_shared<Map>(std::move(signature), argument->child(0), std::move(nested));
 }
 
-AggregateFunctionPtr createTuple(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createTuple(Signature signature,
+                                 const std::string& nested_name,
+                                 NestedResolver resolve) {
     expectArguments(signature, 1);
     const TypePtr argument = signature.arguments[0];
     if (argument->kind() != TypeKind::Tuple || argument->children().empty())

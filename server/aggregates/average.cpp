@@ -15,7 +15,8 @@ struct AverageState {
     uint64_t count = 0;
 };
 
-/// The mean; Numbers and Decimals give Float64, dates and times their own type R, rounded to the nearest even.
+/// The mean; Numbers and Decimals give Float64, dates and times their own type R, rounded to the nearest
+/// even.
 template <typename T, typename S, typename R>
 class Average final : public AggregateBase<Average<T, S, R>, AverageState<S>, FixedInput<T>> {
 public:
@@ -50,7 +51,8 @@ public:
         state.count += rows;
     }
 
-    void addMasked(State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
+    void addMasked(
+        State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
         S sum{};
         uint64_t count = 0;
         for (size_t row = from; row < from + rows; ++row) {
@@ -82,7 +84,8 @@ public:
         } else if (state.count == 0) {
             appendFixed(to, R{});
         } else {
-            appendFixed(to, convertNumber<R>(std::nearbyint(toDouble(state.sum) / static_cast<double>(state.count))));
+            appendFixed(
+                to, convertNumber<R>(std::nearbyint(toDouble(state.sum) / static_cast<double>(state.count))));
         }
     }
 
@@ -109,7 +112,9 @@ AggregateFunctionPtr createAvg(Signature signature) {
     AggregateFunctionPtr function;
     if (argument->kind() == TypeKind::DateTime64 || argument->kind() == TypeKind::Time64)
         return makeAverage<int64_t, Int128>(std::move(signature));
-    dispatchSum(*argument, [&]<typename T, typename S>(Tag<T>, Tag<S>) { function = makeAverage<T, S>(std::move(signature)); });
+    dispatchSum(*argument, [&]<typename T, typename S>(Tag<T>, Tag<S>) {
+        function = makeAverage<T, S>(std::move(signature));
+    });
     return function;
 }
 
@@ -121,7 +126,8 @@ struct WeightedState {
 
 /// Σ value·weight / Σ weight. N is a float where the value is, D where the weight is.
 template <typename T, typename W, typename N, typename D>
-class WeightedAverage final : public AggregateBase<WeightedAverage<T, W, N, D>, WeightedState<N, D>, ColumnsInput> {
+class WeightedAverage final
+    : public AggregateBase<WeightedAverage<T, W, N, D>, WeightedState<N, D>, ColumnsInput> {
 public:
     using Base = AggregateBase<WeightedAverage<T, W, N, D>, WeightedState<N, D>, ColumnsInput>;
     using State = WeightedState<N, D>;
@@ -157,7 +163,9 @@ public:
             in.readFixed(state.weight);
     }
 
-    void finish(State& state, Column& to, Arena&) const { appendFixed(to, toDouble(state.sum) / toDouble(state.weight)); }
+    void finish(State& state, Column& to, Arena&) const {
+        appendFixed(to, toDouble(state.sum) / toDouble(state.weight));
+    }
 };
 
 template <typename T>
@@ -174,22 +182,22 @@ AggregateFunctionPtr createAvgWeighted(Signature signature) {
     dispatchPhysical(value->physical(), [&]<typename T>(Tag<T>) {
         dispatchPhysical(weight->physical(), [&]<typename W>(Tag<W>) {
             if constexpr (kIsSmallNumber<T> && kIsSmallNumber<W>) {
-                using D = std::conditional_t<std::is_floating_point_v<W>,
-                                             double,
+                using D = std::conditional_t<std::is_floating_point_v<W>, double,
                                              std::conditional_t<std::is_signed_v<W>, int64_t, uint64_t>>;
-                using N = std::conditional_t<std::is_floating_point_v<T> || std::is_floating_point_v<W>,
-                                             double,
-                                             std::conditional_t<std::is_signed_v<T> || std::is_signed_v<W>, int64_t, uint64_t>>;
+                // An integer weight makes the products integers, whatever the value is: ClickHouse's choice.
+                using N = std::conditional_t<
+                    std::is_floating_point_v<W>, double,
+                    std::conditional_t<std::is_signed_v<T> || std::is_signed_v<W>, int64_t, uint64_t>>;
                 if (!value->isDecimal() && !weight->isDecimal())
-                    function = std::make_shared<WeightedAverage<T, W, N, D>>(std::move(signature), types::float64());
+                    function =
+                        std::make_shared<WeightedAverage<T, W, N, D>>(std::move(signature), types::float64());
             }
         });
     });
     if (!function)
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                     "Types {} and {} are non-conforming as arguments for aggregate function avgWeighted",
-                    value->name(),
-                    weight->name());
+                    value->name(), weight->name());
     return function;
 }
 

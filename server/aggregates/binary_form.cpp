@@ -24,12 +24,14 @@ void writeBinary(const Column& column, size_t row, Writer& out) {
             return;
         case ColumnKind::Nullable:
             out.writeByte(column.isNullAt(row) ? 1 : 0);
-            if (!column.isNullAt(row)) writeBinary(*static_cast<const NullableColumn&>(column).values(), row, out);
+            if (!column.isNullAt(row))
+                writeBinary(*static_cast<const NullableColumn&>(column).values(), row, out);
             return;
         case ColumnKind::Array: {
             const auto& array = static_cast<const ArrayColumn&>(column);
             out.writeVarUInt(array.lengthAt(row));
-            for (size_t i = array.startAt(row); i < array.ends()[row]; ++i) writeBinary(*array.elements(), i, out);
+            for (size_t i = array.startAt(row); i < array.ends()[row]; ++i)
+                writeBinary(*array.elements(), i, out);
             return;
         }
         case ColumnKind::Tuple:
@@ -58,7 +60,8 @@ void writeBinary(const Column& column, size_t row, Writer& out) {
 size_t readCount(Reader& in, size_t limit, const char* what) {
     const uint64_t count = in.readVarUInt();
     if (count > limit)
-        throw Error(ErrorCode::TOO_LARGE_ARRAY_SIZE, "Too large {} in an aggregate state: {}, maximum: {}", what, count, limit);
+        throw Error(ErrorCode::TOO_LARGE_ARRAY_SIZE, "Too large {} in an aggregate state: {}, maximum: {}",
+                    what, count, limit);
     return count;
 }
 
@@ -94,7 +97,8 @@ Value readBinaryValue(const Type& type, Reader& in) {
         }
         case TypeKind::Tuple: {
             TupleValue tuple;
-            for (const TypePtr& child : type.children()) tuple.elements.push_back(readBinaryValue(*child, in));
+            for (const TypePtr& child : type.children())
+                tuple.elements.push_back(readBinaryValue(*child, in));
             return Value(std::move(tuple));
         }
         case TypeKind::Nothing:
@@ -137,7 +141,8 @@ void checkForm(const Type& type, Reader& in) {
     switch (type.kind()) {
         case TypeKind::String: {
             const uint64_t size = readFormCount(in);
-            if (size == 0) throw Error(ErrorCode::INCORRECT_DATA, "Wrong size of a string in an aggregate state");
+            if (size == 0)
+                throw Error(ErrorCode::INCORRECT_DATA, "Wrong size of a string in an aggregate state");
             in.skip(size);
             return;
         }
@@ -162,7 +167,8 @@ void checkForm(const Type& type, Reader& in) {
             return;
         default:
             if (type.width() == 0)
-                throw Error(ErrorCode::NOT_IMPLEMENTED, "Values of type {} cannot be in this aggregate state", type.name());
+                throw Error(ErrorCode::NOT_IMPLEMENTED, "Values of type {} cannot be in this aggregate state",
+                            type.name());
             in.skip(type.width());
     }
 }
@@ -173,7 +179,8 @@ void checkArenaForm(const Type& type, std::string_view bytes) {
     Reader in(bytes);
     checkForm(type, in);
     if (!in.atEnd())
-        throw Error(ErrorCode::INCORRECT_DATA, "A value of type {} in an aggregate state is too long", type.name());
+        throw Error(ErrorCode::INCORRECT_DATA, "A value of type {} in an aggregate state is too long",
+                    type.name());
 }
 
 }  // namespace shardd::aggregates

@@ -7,12 +7,13 @@
 
 namespace shardd::aggregates {
 
-/// The binary form of single values, which most states consist of: numbers raw, String with its length, Array with its
-/// count, Nullable with a flag; docs/aggregates.md, "Binary form".
+/// The binary form of single values, which most states consist of: numbers raw, String with its length, Array
+/// with its count, Nullable with a flag; docs/aggregates.md, "Binary form".
 void writeBinary(const Column& column, size_t row, Writer& out);
 
 /// Appends one value to `to`, a column of `type`.
-/// Errors: CANNOT_READ_ALL_DATA; TOO_LARGE_ARRAY_SIZE (128), TOO_LARGE_STRING_SIZE (131). Memory is taken as bytes arrive.
+/// Errors: CANNOT_READ_ALL_DATA; TOO_LARGE_ARRAY_SIZE (128), TOO_LARGE_STRING_SIZE (131). Memory is taken as
+/// bytes arrive.
 void readBinary(const Type& type, Column& to, Reader& in);
 
 /// The same as a physical Value.
@@ -37,8 +38,9 @@ void readFixedArray(PodVector<T>& values, size_t count, Reader& in) {
     }
 }
 
-/// Reads a value in arena form (serializeKey) of `type` from bytes that somebody else made: checks them whole, so that
-/// Column::insertKey() may be given them. Errors: INCORRECT_DATA (117), CANNOT_READ_ALL_DATA (33).
+/// Reads a value in arena form (serializeKey) of `type` from bytes that somebody else made: checks them
+/// whole, so that Column::insertKey() may be given them. Errors: INCORRECT_DATA (117), CANNOT_READ_ALL_DATA
+/// (33).
 void checkArenaForm(const Type& type, std::string_view bytes);
 
 }  // namespace shardd::aggregates

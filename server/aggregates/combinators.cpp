@@ -10,13 +10,14 @@ namespace shardd::aggregates {
 
 namespace {
 
-std::vector<TypePtr> withoutLast(const std::vector<TypePtr>& types) { return {types.begin(), types.end() - 1}; }
+std::vector<TypePtr> withoutLast(const std::vector<TypePtr>& types) {
+    return {types.begin(), types.end() - 1};
+}
 
 void expectSomeArguments(const Signature& signature, std::string_view suffix) {
     if (signature.arguments.empty())
         throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-                    "Incorrect number of arguments for aggregate function with {} suffix",
-                    suffix);
+                    "Incorrect number of arguments for aggregate function with {} suffix", suffix);
 }
 
 // -- If ---------------------------------------------------------------------------------------------
@@ -25,22 +26,28 @@ void expectSomeArguments(const Signature& signature, std::string_view suffix) {
 class If final : public Wrapper {
 public:
     If(Signature signature, AggregateFunctionPtr nested)
-        : Wrapper(std::move(signature), nested->resultType(), nested), condition_(argumentTypes().size() - 1) {}
+        : Wrapper(std::move(signature), nested->resultType(), nested),
+          condition_(argumentTypes().size() - 1) {}
 
     void add(char* place, const Column* const* arguments, size_t row, Arena& arena) const override {
         const Condition condition(*arguments[condition_]);
         if (condition.at(row)) nested().add(place, arguments, row, arena);
     }
 
-    void addBatch(const Column* const* arguments, char* const* places, size_t offset, size_t from, size_t rows, Arena& arena)
-        const override {
+    void addBatch(const Column* const* arguments,
+                  char* const* places,
+                  size_t offset,
+                  size_t from,
+                  size_t rows,
+                  Arena& arena) const override {
         const Condition condition(*arguments[condition_]);
         PodVector<char*> wanted(rows);
         for (size_t i = 0; i < rows; ++i) wanted[i] = condition.at(from + i) ? places[i] : nullptr;
         nested().addBatch(arguments, wanted.data(), offset, from, rows, arena);
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         const Condition condition(*arguments[condition_]);
         if (condition.nulls || !condition.values) {
             const Mask wanted = condition.rows(from, rows, nullptr);
@@ -60,11 +67,16 @@ public:
         nested().addBatchSingleIf(arguments, place, from, rows, wanted.data(), arena);
     }
 
-    void insertResultBatch(char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
+    void insertResultBatch(
+        char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
         nested().insertResultBatch(places, offset, rows, to, arena);
     }
 
-    void mergeBatch(char* const* places, const char* const* others, size_t offset, size_t rows, Arena& arena) const override {
+    void mergeBatch(char* const* places,
+                    const char* const* others,
+                    size_t offset,
+                    size_t rows,
+                    Arena& arena) const override {
         nested().mergeBatch(places, others, offset, rows, arena);
     }
 
@@ -96,7 +108,8 @@ private:
 
 // -- OrNull, OrDefault ------------------------------------------------------------------------------
 
-/// Remembers whether a row came, in a byte behind the nested state; without one the result is NULL or the default.
+/// Remembers whether a row came, in a byte behind the nested state; without one the result is NULL or the
+/// default.
 template <bool gives_null>
 class OrFill final : public Wrapper {
 public:
@@ -118,14 +131,19 @@ public:
         place[seen_] = 1;
     }
 
-    void addBatch(const Column* const* arguments, char* const* places, size_t offset, size_t from, size_t rows, Arena& arena)
-        const override {
+    void addBatch(const Column* const* arguments,
+                  char* const* places,
+                  size_t offset,
+                  size_t from,
+                  size_t rows,
+                  Arena& arena) const override {
         nested().addBatch(arguments, places, offset, from, rows, arena);
         for (size_t i = 0; i < rows; ++i)
             if (places[i]) places[i][offset + seen_] = 1;
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         nested().addBatchSingle(arguments, place, from, rows, arena);
         if (rows > 0) place[seen_] = 1;
     }
@@ -172,7 +190,9 @@ private:
 };
 
 template <bool gives_null>
-AggregateFunctionPtr createOrFill(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createOrFill(Signature signature,
+                                  const std::string& nested_name,
+                                  NestedResolver resolve) {
     AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, signature.arguments);
     TypePtr result = nested->resultType();
     if (gives_null && result->canBeInsideNullable()) result = types::nullable(result);
@@ -196,7 +216,9 @@ public:
 
     size_t stateAlignment() const override { return std::max(Wrapper::stateAlignment(), alignof(Single)); }
 
-    bool trivialDestroy() const override { return Wrapper::trivialDestroy() && std::is_trivially_destructible_v<Single>; }
+    bool trivialDestroy() const override {
+        return Wrapper::trivialDestroy() && std::is_trivially_destructible_v<Single>;
+    }
 
     void create(char* place) const override {
         nested().create(place);
@@ -257,9 +279,12 @@ private:
 };
 
 template <bool is_min>
-AggregateFunctionPtr createArgExtreme(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createArgExtreme(Signature signature,
+                                      const std::string& nested_name,
+                                      NestedResolver resolve) {
     expectSomeArguments(signature, is_min ? "ArgMin" : "ArgMax");
-    AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, withoutLast(signature.arguments));
+    AggregateFunctionPtr nested =
+        resolve(nested_name, signature.parameters, withoutLast(signature.arguments));
     const TypePtr key = signature.arguments.back();
     AggregateFunctionPtr function;
     dispatchSingle(*key, [&]<typename Single>(Tag<Single>) {
@@ -273,7 +298,12 @@ AggregateFunctionPtr createArgExtreme(Signature signature, const std::string& ne
 /// One nested state for each step of [begin, end) that the last argument falls in.
 class Resample final : public Wrapper {
 public:
-    Resample(Signature signature, AggregateFunctionPtr nested, int64_t begin, int64_t end, uint64_t step, size_t count)
+    Resample(Signature signature,
+             AggregateFunctionPtr nested,
+             int64_t begin,
+             int64_t end,
+             uint64_t step,
+             size_t count)
         : Wrapper(std::move(signature), types::array(nested->resultType()), nested),
           begin_(begin),
           end_(end),
@@ -320,7 +350,8 @@ public:
 
     void insertResult(char* place, Column& to, Arena& arena) const override {
         auto& array = static_cast<ArrayColumn&>(to);
-        for (size_t i = 0; i < count_; ++i) nested().insertResult(place + i * each_, array.mutableElements(), arena);
+        for (size_t i = 0; i < count_; ++i)
+            nested().insertResult(place + i * each_, array.mutableElements(), arena);
         array.endRow();
     }
 
@@ -336,7 +367,9 @@ constexpr size_t kMaxResampleElements = 1024 * 1024;
 
 int64_t integerParameter(const Value& value) {
     if (value.kind() != Value::Kind::UInt64 && value.kind() != Value::Kind::Int64)
-        throw Error(ErrorCode::BAD_ARGUMENTS, "Parameter of aggregate function with Resample suffix must be an integer, got {}", literalText(value));
+        throw Error(ErrorCode::BAD_ARGUMENTS,
+                    "Parameter of aggregate function with Resample suffix must be an integer, got {}",
+                    literalText(value));
     return value.to<int64_t>();
 }
 
@@ -346,46 +379,58 @@ AggregateFunctionPtr createIf(Signature signature, const std::string& nested_nam
     expectSomeArguments(signature, "If");
     const TypePtr condition = signature.arguments.back();
     const TypePtr bare = removeNullable(condition);
-    if (bare->kind() != TypeKind::UInt8 && bare->kind() != TypeKind::Bool && bare->kind() != TypeKind::Nothing)
+    if (bare->kind() != TypeKind::UInt8 && bare->kind() != TypeKind::Bool &&
+        bare->kind() != TypeKind::Nothing)
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                     "Illegal type {} of last argument for aggregate function with If suffix",
                     condition->name());
-    AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, withoutLast(signature.arguments));
-    const bool wrapped = std::ranges::any_of(nested->argumentTypes(), [](const TypePtr& type) { return type->isNullable(); });
+    AggregateFunctionPtr nested =
+        resolve(nested_name, signature.parameters, withoutLast(signature.arguments));
+    const bool wrapped =
+        std::ranges::any_of(nested->argumentTypes(), [](const TypePtr& type) { return type->isNullable(); });
     const bool any_nullable = wrapped || condition->isNullable();
     const AggregateInfo* base = findAggregateInfo(nested_name);
     // Functions that give their default for only NULLs carry the flag as soon as any argument is Nullable.
-    const bool flag = any_nullable && base &&
-                      (base->name == "count" || (base->nulls == Nulls::FlagAlwaysOne && !wrapped));
+    const bool flag =
+        any_nullable && base && (base->name == "count" || (base->nulls == Nulls::FlagAlwaysOne && !wrapped));
     AggregateFunctionPtr function = std::make_shared<If>(std::move(signature), std::move(nested));
     return flag ? wrapFlagAlwaysOne(std::move(function)) : function;
 }
 
-AggregateFunctionPtr createOrNull(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createOrNull(Signature signature,
+                                  const std::string& nested_name,
+                                  NestedResolver resolve) {
     return createOrFill<true>(std::move(signature), nested_name, resolve);
 }
 
-AggregateFunctionPtr createOrDefault(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createOrDefault(Signature signature,
+                                     const std::string& nested_name,
+                                     NestedResolver resolve) {
     return createOrFill<false>(std::move(signature), nested_name, resolve);
 }
 
-AggregateFunctionPtr createArgMinCombinator(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createArgMinCombinator(Signature signature,
+                                            const std::string& nested_name,
+                                            NestedResolver resolve) {
     return createArgExtreme<true>(std::move(signature), nested_name, resolve);
 }
 
-AggregateFunctionPtr createArgMaxCombinator(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createArgMaxCombinator(Signature signature,
+                                            const std::string& nested_name,
+                                            NestedResolver resolve) {
     return createArgExtreme<false>(std::move(signature), nested_name, resolve);
 }
 
-AggregateFunctionPtr createResample(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createResample(Signature signature,
+                                    const std::string& nested_name,
+                                    NestedResolver resolve) {
     expectSomeArguments(signature, "Resample");
     const TypePtr key = signature.arguments.back();
-    if (!key->isInteger() && key->kind() != TypeKind::Bool && !key->isEnum() && key->kind() != TypeKind::Date &&
-        key->kind() != TypeKind::DateTime)
+    if (!key->isInteger() && key->kind() != TypeKind::Bool && !key->isEnum() &&
+        key->kind() != TypeKind::Date && key->kind() != TypeKind::DateTime)
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                     "Illegal type {} of key of aggregate function {}, must be a native integer, date or time",
-                    key->name(),
-                    signature.name);
+                    key->name(), signature.name);
     const size_t count = signature.parameters.size();
     if (count < 3)
         throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -393,13 +438,14 @@ AggregateFunctionPtr createResample(Signature signature, const std::string& nest
     const int64_t begin = integerParameter(signature.parameters[count - 3]);
     const int64_t end = integerParameter(signature.parameters[count - 2]);
     const auto step = signature.parameters[count - 1].to<uint64_t>();
-    if (step == 0) throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "The step used in function {} cannot be zero", signature.name);
+    if (step == 0)
+        throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "The step used in function {} cannot be zero",
+                    signature.name);
     const uint64_t width = end > begin ? static_cast<uint64_t>(end) - static_cast<uint64_t>(begin) : 0;
     const uint64_t steps = width / step + (width % step != 0);
     if (steps > kMaxResampleElements)
         throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
-                    "The range given in function {} contains too many elements",
-                    signature.name);
+                    "The range given in function {} contains too many elements", signature.name);
     const std::vector<Value> nested_parameters(signature.parameters.begin(), signature.parameters.end() - 3);
     AggregateFunctionPtr nested = resolve(nested_name, nested_parameters, withoutLast(signature.arguments));
     return std::make_shared<Resample>(std::move(signature), std::move(nested), begin, end, step, steps);

@@ -22,7 +22,8 @@ struct FixedKeyTraits {
 
     static uint64_t hash(const T& key) {
         if constexpr (std::is_same_v<T, UInt256>)
-            return mix(key.words[0] ^ std::rotl(key.words[1], 17) ^ std::rotl(key.words[2], 31) ^ std::rotl(key.words[3], 47));
+            return mix(key.words[0] ^ std::rotl(key.words[1], 17) ^ std::rotl(key.words[2], 31) ^
+                       std::rotl(key.words[3], 47));
         else if constexpr (std::is_same_v<T, UInt128>)
             return mix(static_cast<uint64_t>(key) ^ std::rotl(static_cast<uint64_t>(key >> 64), 32));
         else
@@ -52,15 +53,16 @@ struct TextKeyTraits {
     static bool isEmpty(const HashedText& key) { return key.data == nullptr; }
 
     static bool equal(const HashedText& a, const HashedText& b) {
-        return a.hash == b.hash && a.size == b.size && (a.size == 0 || std::memcmp(a.data, b.data, a.size) == 0);
+        return a.hash == b.hash && a.size == b.size &&
+               (a.size == 0 || std::memcmp(a.data, b.data, a.size) == 0);
     }
 
     static uint64_t hash(const HashedText& key) { return uint64_t{key.hash} << 32; }
 };
 
-/// A set that costs 24 bytes while it has few elements: they lie inside it, then in the arena, and only large tables are
-/// on the heap (so that growing gives memory back). Open addressing, at most half full. All zero bytes are an empty set;
-/// it may be moved by memcpy. Elements are stable only until the next insert.
+/// A set that costs 24 bytes while it has few elements: they lie inside it, then in the arena, and only large
+/// tables are on the heap (so that growing gives memory back). Open addressing, at most half full. All zero
+/// bytes are an empty set; it may be moved by memcpy. Elements are stable only until the next insert.
 template <typename T, typename Traits = FixedKeyTraits<T>>
 class CompactSet {
 public:
@@ -76,7 +78,8 @@ public:
 
     bool hasZero() const { return has_zero_; }
 
-    /// The slot that holds an equal key, put there when there was none; nullptr stands for the key of an empty slot.
+    /// The slot that holds an equal key, put there when there was none; nullptr stands for the key of an
+    /// empty slot.
     T* insert(const T& key, Arena& arena, bool& inserted) {
         if (Traits::isEmpty(key)) {
             inserted = !has_zero_;
@@ -160,7 +163,8 @@ public:
 
 private:
     static constexpr size_t kInline = sizeof(T) >= 16 ? 1 : 16 / sizeof(T);
-    static constexpr uint8_t kFirstBits = std::bit_width(kInline * 4 - 1) < 3 ? 3 : std::bit_width(kInline * 4 - 1);
+    static constexpr uint8_t kFirstBits =
+        std::bit_width(kInline * 4 - 1) < 3 ? 3 : std::bit_width(kInline * 4 - 1);
     static constexpr uint8_t kPrefetchBits = 13;
     static constexpr size_t kHeader = 16;  // before a heap table: the budget that pays for it
 
@@ -198,7 +202,8 @@ private:
     void rehash(uint8_t bits, Arena& arena) {
         const size_t bytes = sizeof(T) << bits;
         const bool on_heap = bytes > kArenaBytes;
-        T* slots = on_heap ? allocateHeap(bytes) : static_cast<T*>(static_cast<void*>(arena.allocateAligned(bytes, alignof(T))));
+        T* slots = on_heap ? allocateHeap(bytes)
+                           : static_cast<T*>(static_cast<void*>(arena.allocateAligned(bytes, alignof(T))));
         if (!on_heap) std::memset(static_cast<void*>(slots), 0, bytes);
         forEachNonZero([&](const T& key) { *find(slots, bits, key) = key; });
         if (on_heap_) freeHeap(slots_, capacity());
@@ -239,11 +244,28 @@ template <typename T>
 using KeyOf = std::conditional_t<
     sizeof(T) == 1,
     uint8_t,
-    std::conditional_t<sizeof(T) == 2,
-                       uint16_t,
-                       std::conditional_t<sizeof(T) == 4,
-                                          uint32_t,
-                                          std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 16, UInt128, UInt256>>>>>;
+    std::conditional_t<
+        sizeof(T) == 2,
+        uint16_t,
+        std::conditional_t<sizeof(T) == 4,
+                           uint32_t,
+                           std::conditional_t<sizeof(T) == 8,
+                                              uint64_t,
+                                              std::conditional_t<sizeof(T) == 16, UInt128, UInt256>>>>>;
+
+template <typename T>
+KeyOf<T> toKey(const T& value) {
+    KeyOf<T> key;
+    std::memcpy(static_cast<void*>(&key), static_cast<const void*>(&value), sizeof(key));
+    return key;
+}
+
+template <typename T>
+T fromKey(const KeyOf<T>& key) {
+    T value;
+    std::memcpy(static_cast<void*>(&value), static_cast<const void*>(&key), sizeof(value));
+    return value;
+}
 
 /// Distinct strings, copied to the arena; each is hashed once.
 class TextSet {

@@ -17,7 +17,8 @@ public:
 
     void addAll(uint64_t& state, const NoInput&, size_t, size_t rows, Arena&) const { state += rows; }
 
-    void addMasked(uint64_t& state, const NoInput&, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
+    void addMasked(
+        uint64_t& state, const NoInput&, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
         uint64_t count = 0;
         for (size_t row = from; row < from + rows; ++row) count += mask[row] != 0;
         state += count;
@@ -36,8 +37,7 @@ AggregateFunctionPtr createCount(Signature signature) {
     expectNoParameters(signature);
     if (signature.arguments.size() > 1)
         throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-                    "Aggregate function {} requires zero or one argument",
-                    signature.name);
+                    "Aggregate function {} requires zero or one argument", signature.name);
     return std::make_shared<Count>(std::move(signature), types::uint64());
 }
 

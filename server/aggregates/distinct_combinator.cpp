@@ -17,9 +17,7 @@ struct DistinctFixed {
     CompactSet<Key> set;
 
     void add(const Column* const* arguments, size_t, size_t row, Arena& arena) {
-        Key key;
-        std::memcpy(&key, static_cast<const FixedColumn<T>&>(*arguments[0]).data() + row, sizeof(Key));
-        set.insert(key, arena);
+        set.insert(toKey(static_cast<const FixedColumn<T>&>(*arguments[0]).data()[row]), arena);
     }
 
     void write(Writer& out) const {
@@ -34,11 +32,7 @@ struct DistinctFixed {
 
     void appendTo(std::vector<MutableColumnPtr>& columns) const {
         auto& values = static_cast<FixedColumn<T>&>(*columns[0]).values();
-        set.forEach([&](const Key& key) {
-            T value;
-            std::memcpy(&value, &key, sizeof(T));
-            values.push_back(value);
-        });
+        set.forEach([&](const Key& key) { values.push_back(fromKey<T>(key)); });
     }
 };
 
@@ -67,7 +61,8 @@ struct DistinctText {
         std::string text;
         for (size_t i = 0; i < count; ++i) {
             in.readString(text);
-            if constexpr (!is_string) checkArenaForm(types.size() == 1 ? *types[0] : *types::tuple(types), text);
+            if constexpr (!is_string)
+                checkArenaForm(types.size() == 1 ? *types[0] : *types::tuple(types), text);
             set.insert(text, arena);
         }
     }
@@ -88,7 +83,8 @@ struct DistinctText {
 template <typename Set>
 class Distinct final : public Wrapper {
 public:
-    Distinct(Signature signature, AggregateFunctionPtr nested) : Wrapper(std::move(signature), nested->resultType(), nested) {}
+    Distinct(Signature signature, AggregateFunctionPtr nested)
+        : Wrapper(std::move(signature), nested->resultType(), nested) {}
 
     size_t stateVersion() const override { return 0; }
 
@@ -114,7 +110,9 @@ public:
 
     void serialize(const char* place, Writer& out) const override { at(const_cast<char*>(place)).write(out); }
 
-    void deserialize(char* place, Reader& in, Arena& arena) const override { at(place).read(argumentTypes(), in, arena); }
+    void deserialize(char* place, Reader& in, Arena& arena) const override {
+        at(place).read(argumentTypes(), in, arena);
+    }
 
     void insertResult(char* place, Column& to, Arena& arena) const override {
         std::vector<MutableColumnPtr> columns;
@@ -140,12 +138,15 @@ private:
 
 }  // namespace
 
-AggregateFunctionPtr createDistinct(Signature signature, const std::string& nested_name, NestedResolver resolve) {
+AggregateFunctionPtr createDistinct(Signature signature,
+                                    const std::string& nested_name,
+                                    NestedResolver resolve) {
     if (signature.arguments.empty())
         throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                     "Incorrect number of arguments for aggregate function with Distinct suffix");
     AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, signature.arguments);
-    if (signature.arguments.size() > 1) return std::make_shared<Distinct<DistinctText<false>>>(std::move(signature), nested);
+    if (signature.arguments.size() > 1)
+        return std::make_shared<Distinct<DistinctText<false>>>(std::move(signature), nested);
     const TypePtr argument = signature.arguments[0];
     if (argument->kind() == TypeKind::String)
         return std::make_shared<Distinct<DistinctText<true>>>(std::move(signature), nested);

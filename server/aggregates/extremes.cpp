@@ -26,7 +26,8 @@ public:
     static constexpr bool kEmptyIsZero = true;
 
     Kernel kernel() const override {
-        if constexpr (std::is_same_v<Input, AnySingle::Input<0>> || std::is_same_v<Single, StringSingle>) return Kernel::None;
+        if constexpr (std::is_same_v<Input, AnySingle::Input<0>> || std::is_same_v<Single, StringSingle>)
+            return Kernel::None;
         if constexpr (keep == Keep::Min || keep == Keep::Max) return Kernel::MinMaxFixed;
         if constexpr (keep == Keep::First) return Kernel::AnyFixed;
         return Kernel::None;
@@ -69,7 +70,8 @@ private:
                 best = (keep == Keep::Min ? values[row] < best : values[row] > best) ? values[row] : best;
         } else {
             for (size_t row = 0; row < rows; ++row)
-                if (keep == Keep::Min ? Single::before(values[row], best) : Single::after(values[row], best)) best = values[row];
+                if (keep == Keep::Min ? Single::before(values[row], best) : Single::after(values[row], best))
+                    best = values[row];
         }
         state.value = best;
         state.set_ = 1;

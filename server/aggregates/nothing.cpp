@@ -19,7 +19,8 @@ public:
 
     void read(char&, Reader& in, Arena&) const {
         if (const uint8_t byte = in.readByte())
-            throw Error(ErrorCode::INCORRECT_DATA, "Server terminated the connection unexpectedly: state of {} is {}", name(), byte);
+            throw Error(ErrorCode::INCORRECT_DATA,
+                        "Server terminated the connection unexpectedly: state of {} is {}", name(), byte);
     }
 
     void finish(char&, Column& to, Arena&) const { to.insertDefault(1); }

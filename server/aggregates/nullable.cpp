@@ -7,8 +7,7 @@ namespace shardd::aggregates {
 StrippedArguments::StrippedArguments(const Column* const* arguments, size_t count) {
     if (count > kMaxArguments)
         throw Error(ErrorCode::TOO_MANY_ARGUMENTS_FOR_FUNCTION,
-                    "An aggregate function over Nullable arguments has {} arguments, maximum: {}",
-                    count,
+                    "An aggregate function over Nullable arguments has {} arguments, maximum: {}", count,
                     kMaxArguments);
     for (size_t i = 0; i < count; ++i) {
         columns_[i] = arguments[i];
@@ -24,7 +23,8 @@ Mask StrippedArguments::rowsWithoutNull(size_t from, size_t rows, const uint8_t*
     for (size_t row = from; row < from + rows; ++row) result[row] = !mask || mask[row];
     for (size_t i = 0; i < null_maps_count_; ++i) {
         const uint8_t* nulls = null_maps_[i];
-        for (size_t row = from; row < from + rows; ++row) result[row] = static_cast<uint8_t>(result[row] & (nulls[row] == 0));
+        for (size_t row = from; row < from + rows; ++row)
+            result[row] = static_cast<uint8_t>(result[row] & (nulls[row] == 0));
     }
     return result;
 }
@@ -64,8 +64,12 @@ public:
         nested().add(place, stripped.columns(), row, arena);
     }
 
-    void addBatch(const Column* const* arguments, char* const* places, size_t offset, size_t from, size_t rows, Arena& arena)
-        const override {
+    void addBatch(const Column* const* arguments,
+                  char* const* places,
+                  size_t offset,
+                  size_t from,
+                  size_t rows,
+                  Arena& arena) const override {
         const StrippedArguments stripped(arguments, argumentTypes().size());
         const PodVector<char*> wanted = stripped.placesWithoutNull(places, from, rows);
         if (flagged)
@@ -74,7 +78,8 @@ public:
         nested().addBatch(stripped.columns(), wanted.data(), offset, from, rows, arena);
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         addMasked(arguments, place, from, rows, nullptr, arena);
     }
 
@@ -126,7 +131,8 @@ public:
         }
     }
 
-    void insertResultBatch(char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
+    void insertResultBatch(
+        char* const* places, size_t offset, size_t rows, Column& to, Arena& arena) const override {
         if (!flagged) {
             nested().insertResultBatch(places, offset, rows, to, arena);
             return;
@@ -166,18 +172,25 @@ private:
 class FlagAlwaysOne final : public Wrapper {
 public:
     explicit FlagAlwaysOne(AggregateFunctionPtr nested)
-        : Wrapper({nested->name(), nested->parameters(), nested->argumentTypes()}, nested->resultType(), nested) {}
+        : Wrapper(
+              {nested->name(), nested->parameters(), nested->argumentTypes()}, nested->resultType(), nested) {
+    }
 
     void add(char* place, const Column* const* arguments, size_t row, Arena& arena) const override {
         nested().add(place, arguments, row, arena);
     }
 
-    void addBatch(const Column* const* arguments, char* const* places, size_t offset, size_t from, size_t rows, Arena& arena)
-        const override {
+    void addBatch(const Column* const* arguments,
+                  char* const* places,
+                  size_t offset,
+                  size_t from,
+                  size_t rows,
+                  Arena& arena) const override {
         nested().addBatch(arguments, places, offset, from, rows, arena);
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         nested().addBatchSingle(arguments, place, from, rows, arena);
     }
 
@@ -207,11 +220,14 @@ AggregateFunctionPtr wrapNullable(Signature signature, AggregateFunctionPtr nest
     // ClickHouse lets this one tuple be NULL.
     const bool nullable_tuple = nested->name() == "simpleLinearRegression";
     if (nulls == Nulls::Flagged && (result->canBeInsideNullable() || nullable_tuple) && !nullable_tuple)
-        return std::make_shared<NullableAggregate<true>>(std::move(signature), types::nullable(result), std::move(nested), false);
-    return std::make_shared<NullableAggregate<false>>(
-        std::move(signature), result, std::move(nested), nulls == Nulls::FlagAlwaysOne);
+        return std::make_shared<NullableAggregate<true>>(std::move(signature), types::nullable(result),
+                                                         std::move(nested), false);
+    return std::make_shared<NullableAggregate<false>>(std::move(signature), result, std::move(nested),
+                                                      nulls == Nulls::FlagAlwaysOne);
 }
 
-AggregateFunctionPtr wrapFlagAlwaysOne(AggregateFunctionPtr nested) { return std::make_shared<FlagAlwaysOne>(std::move(nested)); }
+AggregateFunctionPtr wrapFlagAlwaysOne(AggregateFunctionPtr nested) {
+    return std::make_shared<FlagAlwaysOne>(std::move(nested));
+}
 
 }  // namespace shardd::aggregates

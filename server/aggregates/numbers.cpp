@@ -14,7 +14,8 @@ double powerOfTen(unsigned scale) {
 bool canBeSummed(const Type& argument) { return argument.isNumber(); }
 
 TypePtr sumType(const Type& argument) {
-    if (argument.isDecimal()) return types::decimal(argument.kind() == TypeKind::Decimal256 ? 76 : 38, argument.scale());
+    if (argument.isDecimal())
+        return types::decimal(argument.kind() == TypeKind::Decimal256 ? 76 : 38, argument.scale());
     if (argument.isFloat()) return types::float64();
     switch (argument.kind()) {
         case TypeKind::UInt128:

@@ -11,7 +11,9 @@ namespace {
 /// Combinators stacked deeper than this are refused before the stack of calls is.
 constexpr size_t kMaxNameLength = 200;
 
-bool isOnlyNull(const TypePtr& type) { return type->isNullable() && type->child()->kind() == TypeKind::Nothing; }
+bool isOnlyNull(const TypePtr& type) {
+    return type->isNullable() && type->child()->kind() == TypeKind::Nothing;
+}
 
 /// The name without combinators, whose properties decide how NULLs are treated.
 const AggregateInfo* baseInfo(std::string_view name) {
@@ -32,7 +34,8 @@ std::vector<TypePtr> withoutNullable(const std::vector<TypePtr>& types) {
 [[noreturn]] void failUnknown(std::string_view name) {
     std::vector<std::string> hints;
     for (const AggregateInfo& info : allAggregates())
-        if (info.name.starts_with(name.substr(0, 3)) && hints.size() < 2) hints.push_back("'" + std::string(info.name) + "'");
+        if (info.name.starts_with(name.substr(0, 3)) && hints.size() < 2)
+            hints.push_back("'" + std::string(info.name) + "'");
     std::string text;
     for (const std::string& hint : hints) text += (text.empty() ? ". Maybe you meant: [" : ", ") + hint;
     if (!text.empty()) text += "]";
@@ -51,7 +54,8 @@ AggregateFunctionPtr createNothing(const Signature& signature, const AggregateIn
 
 /// A function by its own name.
 AggregateFunctionPtr createPlain(const AggregateInfo& info, Signature signature) {
-    const bool nullable = std::ranges::any_of(signature.arguments, [](const TypePtr& type) { return type->isNullable(); });
+    const bool nullable =
+        std::ranges::any_of(signature.arguments, [](const TypePtr& type) { return type->isNullable(); });
     signature.name = std::string(info.name);
     if (info.nulls == Nulls::Own || !nullable) return info.create(std::move(signature));
     if (std::ranges::any_of(signature.arguments, isOnlyNull)) return createNothing(signature, info);
@@ -66,10 +70,12 @@ AggregateFunctionPtr createCombined(const Combinator& combinator, Signature sign
         canonicalAggregateName(signature.name.substr(0, signature.name.size() - combinator.name.size()));
     signature.name = nested_name + std::string(combinator.name);
     if (!combinator.nests && nested_name.ends_with(combinator.name) && !findAggregateInfo(nested_name))
-        throw Error(ErrorCode::ILLEGAL_AGGREGATION, "Nested identical combinator '{}' is not supported", combinator.name);
+        throw Error(ErrorCode::ILLEGAL_AGGREGATION, "Nested identical combinator '{}' is not supported",
+                    combinator.name);
     const AggregateInfo* base = baseInfo(nested_name);
     if (!base) failUnknown(signature.name);
-    const bool nullable = std::ranges::any_of(signature.arguments, [](const TypePtr& type) { return type->isNullable(); });
+    const bool nullable =
+        std::ranges::any_of(signature.arguments, [](const TypePtr& type) { return type->isNullable(); });
     if (!combinator.strips_nullable || !nullable || base->nulls == Nulls::Own)
         return combinator.create(std::move(signature), nested_name, resolve);
     if (std::ranges::any_of(signature.arguments, isOnlyNull)) return createNothing(signature, *base);
@@ -112,18 +118,22 @@ AggregateFunctionPtr resolveAggregateFunction(std::string_view name,
                                               const std::vector<Value>& parameters,
                                               const std::vector<TypePtr>& arguments) {
     if (name.size() > kMaxNameLength)
-        throw Error(ErrorCode::UNKNOWN_AGGREGATE_FUNCTION, "Name of an aggregate function is too long: {} bytes", name.size());
+        throw Error(ErrorCode::UNKNOWN_AGGREGATE_FUNCTION,
+                    "Name of an aggregate function is too long: {} bytes", name.size());
     return resolve(expandAlias(name), parameters, arguments);
 }
 
-bool isAggregateFunction(std::string_view name) { return name.size() <= kMaxNameLength && baseInfo(expandAlias(name)); }
+bool isAggregateFunction(std::string_view name) {
+    return name.size() <= kMaxNameLength && baseInfo(expandAlias(name));
+}
 
 std::string canonicalAggregateName(std::string_view name) {
     const std::string expanded = expandAlias(name);
     if (const AggregateInfo* info = findAggregateInfo(expanded)) return std::string(info->name);
     const Combinator* combinator = findCombinator(expanded);
     if (!combinator) return expanded;
-    return canonicalAggregateName(expanded.substr(0, expanded.size() - combinator->name.size())) + std::string(combinator->name);
+    return canonicalAggregateName(expanded.substr(0, expanded.size() - combinator->name.size())) +
+           std::string(combinator->name);
 }
 
 void registerStates() { setAggregateResolver(resolveOps); }

@@ -10,11 +10,11 @@
 
 namespace shardd::aggregates {
 
-/// One value or none: what min, max, any, argMin … keep. Three layouts: constant width, String (short ones inside the
-/// state, longer ones in the arena), and anything else as a column of one row.
-/// Each has: Input<position>; has(); set(input, row) and set(other); less/greater(input, row) and (other): whether that
-/// value comes before/after the one kept; equals; write(), read(); appendTo() for a column of the value's type.
-/// An empty one is all zeros.
+/// One value or none: what min, max, any, argMin … keep. Three layouts: constant width, String (short ones
+/// inside the state, longer ones in the arena), and anything else as a column of one row. Each has:
+/// Input<position>; has(); set(input, row) and set(other); less/greater(input, row) and (other): whether that
+/// value comes before/after the one kept; equals; write(), read(); appendTo() for a column of the value's
+/// type. An empty one is all zeros.
 template <typename T>
 struct FixedSingle {
     T value{};

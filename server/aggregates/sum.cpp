@@ -6,8 +6,8 @@ namespace shardd::aggregates {
 
 namespace {
 
-/// Adds a column up in several lanes, so that the additions do not wait for one another. The order is fixed for one
-/// block but not the rows' order; ClickHouse promises none for floats either.
+/// Adds a column up in several lanes, so that the additions do not wait for one another. The order is fixed
+/// for one block but not the rows' order; ClickHouse promises none for floats either.
 template <typename S, typename T>
 S sumOf(const T* values, size_t rows) {
     if constexpr (std::is_floating_point_v<S>) {
@@ -71,13 +71,16 @@ public:
         return Kernel::None;
     }
 
-    void addRow(State& state, const Input& input, size_t row, Arena&) const { state.value += convertNumber<S>(input[row]); }
+    void addRow(State& state, const Input& input, size_t row, Arena&) const {
+        state.value += convertNumber<S>(input[row]);
+    }
 
     void addAll(State& state, const Input& input, size_t from, size_t rows, Arena&) const {
         state.value += sumOf<S>(input.values + from, rows);
     }
 
-    void addMasked(State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
+    void addMasked(
+        State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
         state.value += sumOfMasked<S>(input.values + from, rows, mask + from);
     }
 
@@ -137,7 +140,9 @@ public:
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(KahanState& state, const FixedInput<T>& input, size_t row, Arena&) const { state.add(toDouble(input[row])); }
+    void addRow(KahanState& state, const FixedInput<T>& input, size_t row, Arena&) const {
+        state.add(toDouble(input[row]));
+    }
 
     void mergeStates(KahanState& state, const KahanState& other, Arena&) const {
         const double raw = state.sum + other.sum;
@@ -170,7 +175,8 @@ AggregateFunctionPtr createSumKahan(Signature signature) {
     if (argument->isDecimal()) return createSum(std::move(signature));
     AggregateFunctionPtr function;
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (kIsNumber<T>) function = std::make_shared<SumKahan<T>>(std::move(signature), types::float64());
+        if constexpr (kIsNumber<T>)
+            function = std::make_shared<SumKahan<T>>(std::move(signature), types::float64());
     });
     return function;
 }
@@ -181,7 +187,8 @@ struct SumCountState {
     uint64_t count = 0;
 };
 
-/// The sum and the number of its rows, which initiators ask for instead of sum, avg and count over one column.
+/// The sum and the number of its rows, which initiators ask for instead of sum, avg and count over one
+/// column.
 template <typename T, typename S>
 class SumCount final : public AggregateBase<SumCount<T, S>, SumCountState<S>, FixedInput<T>> {
 public:
@@ -202,7 +209,8 @@ public:
         state.count += rows;
     }
 
-    void addMasked(State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
+    void addMasked(
+        State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
         state.sum += sumOfMasked<S>(input.values + from, rows, mask + from);
         for (size_t row = from; row < from + rows; ++row) state.count += mask[row] != 0;
     }

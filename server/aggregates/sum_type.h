@@ -15,7 +15,8 @@ TypePtr sumType(const Type& argument);
 /// The C++ type that T is added up in.
 template <typename T>
 struct SumTypeOf {
-    using Type = std::conditional_t<kIsFloat<T>, double, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+    using Type =
+        std::conditional_t<kIsFloat<T>, double, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
 };
 
 template <>

@@ -24,26 +24,41 @@ public:
 
     void destroy(char* place) const noexcept override { nested_->destroy(place); }
 
-    void merge(char* place, const char* other, Arena& arena) const override { nested_->merge(place, other, arena); }
+    void merge(char* place, const char* other, Arena& arena) const override {
+        nested_->merge(place, other, arena);
+    }
 
-    void mergeBatch(char* const* places, const char* const* others, size_t offset, size_t rows, Arena& arena) const override {
+    void mergeBatch(char* const* places,
+                    const char* const* others,
+                    size_t offset,
+                    size_t rows,
+                    Arena& arena) const override {
         for (size_t i = 0; i < rows; ++i) merge(places[i] + offset, others[i] + offset, arena);
     }
 
     void serialize(const char* place, Writer& out) const override { nested_->serialize(place, out); }
 
-    void deserialize(char* place, Reader& in, Arena& arena) const override { nested_->deserialize(place, in, arena); }
+    void deserialize(char* place, Reader& in, Arena& arena) const override {
+        nested_->deserialize(place, in, arena);
+    }
 
-    void insertResult(char* place, Column& to, Arena& arena) const override { nested_->insertResult(place, to, arena); }
+    void insertResult(char* place, Column& to, Arena& arena) const override {
+        nested_->insertResult(place, to, arena);
+    }
 
     // The batches call add() a row; wrappers that matter for speed have their own.
-    void addBatch(const Column* const* arguments, char* const* places, size_t offset, size_t from, size_t rows, Arena& arena)
-        const override {
+    void addBatch(const Column* const* arguments,
+                  char* const* places,
+                  size_t offset,
+                  size_t from,
+                  size_t rows,
+                  Arena& arena) const override {
         for (size_t i = 0; i < rows; ++i)
             if (places[i]) add(places[i] + offset, arguments, from + i, arena);
     }
 
-    void addBatchSingle(const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
         for (size_t row = from; row < from + rows; ++row) add(place, arguments, row, arena);
     }
 
@@ -79,7 +94,8 @@ public:
         return false;
     }
 
-    /// 1 for rows from..from+rows-1 without NULL (and with mask[row] where a mask is given), indexed by the row itself.
+    /// 1 for rows from..from+rows-1 without NULL (and with mask[row] where a mask is given), indexed by the
+    /// row itself.
     Mask rowsWithoutNull(size_t from, size_t rows, const uint8_t* mask) const;
 
     /// places, with nullptr where the row from + i has a NULL.
