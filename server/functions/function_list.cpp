@@ -8,7 +8,16 @@
 namespace shardd::functions {
 
 // A new function is a row in its family's file; a new family is its own .cpp and one name here.
-#define SHARDD_FUNCTIONS(X) X(literal)
+#define SHARDD_FUNCTIONS(X) \
+    X(literal)              \
+    X(dateAdd)              \
+    X(dateParts)            \
+    X(dateRound)            \
+    X(searchLike)           \
+    X(searchPosition)       \
+    X(searchRegexp)         \
+    X(textBasic)            \
+    X(textSlice)
 
 #define DECLARE(family) std::span<const FunctionInfo> family##Functions();
 SHARDD_FUNCTIONS(DECLARE)

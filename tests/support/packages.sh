@@ -4,7 +4,7 @@
 
 # To build the program.
 build_packages=(g++ cmake ninja-build libboost1.81-dev libpoco-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libssl-dev
-    liblz4-dev libzstd-dev libre2-dev libxxhash-dev libfarmhash-dev libmetrohash-dev libcctz-dev libjemalloc-dev
+    liblz4-dev libzstd-dev libre2-dev libicu-dev libxxhash-dev libfarmhash-dev libmetrohash-dev libcctz-dev libjemalloc-dev
     libsimdjson-dev tzdata)
 
 # To build it again soon: not needed, but worth their size.
