@@ -1,0 +1,347 @@
+#include "server/exec/aggregator.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "common/columns/create_column.h"
+#include "common/columns/dictionary_column.h"
+#include "common/columns/state_column.h"
+#include "server/exec/aggregator_impl.h"
+
+namespace shardd::exec {
+
+namespace {
+
+/// Rows that are looked up and added at a time: their places stay in the first cache.
+constexpr size_t kBatchRows = 1024;
+/// What a worker's table and rows may take of the second-level cache.
+constexpr size_t kSmallTableBytes = size_t{3} << 19;
+/// … and of the third while keys do repeat.
+constexpr size_t kLargeTableBytes = size_t{16} << 20;
+
+std::vector<TypePtr> plainKeyTypes(const Block& header, size_t keys) {
+    std::vector<TypePtr> types;
+    for (size_t i = 0; i < keys; ++i) types.push_back(removeLowCardinality(header.columns[i].type));
+    return types;
+}
+
+}  // namespace
+
+Aggregator::Groups::~Groups() {
+    if (!needs_destroy) return;
+    const auto destroyAll = [&](GroupRows& rows) {
+        rows.forEachChunk(row_bytes, [&](char* row, size_t count) {
+            for (size_t i = 0; i < count; ++i, row += row_bytes)
+                if (row[alive_offset])
+                    for (size_t c = 0; c < functions.size(); ++c) functions[c]->destroy(row + offsets[c]);
+        });
+    };
+    for (const auto& part : parts) {
+        destroyAll(part->store.first());
+        for (size_t p = 0; part->store.partitioned() && p < GroupStore::kPartitions; ++p) destroyAll(part->store.at(p));
+    }
+}
+
+Aggregator::Aggregator(AggregationPlan plan, Block header, QueryContext& context)
+    : plan_(std::move(plan)),
+      header_(std::move(header)),
+      context_(context),
+      key_types_(plainKeyTypes(header_, plan_.keys.size())),
+      layout_(key_types_),
+      groups_(std::make_shared<Groups>()) {
+    size_t at = layout_.rowBytes();
+    format_.states_offset = at;
+    for (const plan::AggregateCall& call : plan_.calls) {
+        const size_t alignment = call.function->stateAlignment();
+        SHARDD_CHECK(alignment <= 16);
+        at = (at + alignment - 1) / alignment * alignment;
+        offsets_.push_back(at);
+        at += call.function->stateSize();
+        needs_create_ |= !call.function->emptyIsZero();
+        needs_destroy_ |= !call.function->trivialDestroy();
+        groups_->functions.push_back(call.function);
+    }
+    alive_offset_ = at;
+    at += needs_destroy_;
+    const bool wide = std::any_of(plan_.calls.begin(), plan_.calls.end(), [](const auto& call) { return call.function->stateAlignment() > 8; });
+    const size_t alignment = wide ? 16 : 8;
+    format_.row_bytes = std::max(alignment, (at + alignment - 1) / alignment * alignment);
+    groups_->offsets = offsets_;
+    groups_->alive_offset = alive_offset_;
+    groups_->needs_destroy = needs_destroy_;
+    groups_->row_bytes = format_.row_bytes;
+    // Two slots a key.
+    small_keys_ = std::bit_floor(std::max<size_t>(kSmallTableBytes / (format_.row_bytes + 16), 2048));
+    large_keys_ = std::bit_floor(std::max<size_t>(kLargeTableBytes / (format_.row_bytes + 16), 2048));
+    workers_.resize(std::max<size_t>(1, context.settings.max_threads));
+    for (auto& worker : workers_) worker = makeWorker();
+    if (plan_.limit_groups != 0 && !plan_.keys.empty()) frozen_ = makeWorker();
+}
+
+Aggregator::~Aggregator() = default;
+
+std::unique_ptr<Aggregator::Worker> Aggregator::makeWorker() {
+    auto worker = std::make_unique<Worker>();
+    groups_->parts.push_back(std::make_unique<Part>());
+    worker->part = groups_->parts.back().get();
+    if (!plan_.keys.empty()) worker->table = makeKeyTable(layout_);
+    return worker;
+}
+
+void Aggregator::createStates(char* row) const {
+    for (size_t c = 0; c < plan_.calls.size(); ++c)
+        if (!plan_.calls[c].function->emptyIsZero()) plan_.calls[c].function->create(row + offsets_[c]);
+    if (needs_destroy_) row[alive_offset_] = 1;
+}
+
+void Aggregator::destroyStates(char* row) const noexcept {
+    if (!needs_destroy_) return;
+    for (size_t c = 0; c < plan_.calls.size(); ++c) plan_.calls[c].function->destroy(row + offsets_[c]);
+    row[alive_offset_] = 0;
+}
+
+char* Aggregator::newSingleRow(Worker& worker) {
+    char* row = worker.part->store.first().allocate(format_.row_bytes);
+    std::memset(row, 0, format_.row_bytes);
+    createStates(row);
+    return row;
+}
+
+Aggregator::Input Aggregator::prepare(const Block& block) const {
+    Input input;
+    input.rows = block.rows;
+    for (const std::string& key : plan_.keys) input.keys.push_back(full(block.get(key).column));
+    if (input.keys.size() == 1 && input.keys[0]->kind() == ColumnKind::Dictionary)
+        input.dictionary = static_cast<const DictionaryColumn*>(input.keys[0].get());
+    else
+        for (ColumnPtr& key : input.keys) key = fullPlain(key);
+    for (const plan::AggregateCall& call : plan_.calls) {
+        std::vector<const Column*>& arguments = input.arguments.emplace_back();
+        for (const std::string& argument : call.arguments) {
+            input.held.push_back(fullPlain(block.get(argument).column));
+            arguments.push_back(input.held.back().get());
+        }
+    }
+    return input;
+}
+
+Flow Aggregator::add(size_t worker_number, const Block& block) {
+    context_.check();
+    context_.progress.aggregated_rows.fetch_add(block.rows, std::memory_order_relaxed);
+    Worker& worker = *workers_[worker_number];
+    const Input input = prepare(block);
+    if (block.is_overflows) {
+        if (!worker.overflow_row) worker.overflow_row = newSingleRow(worker);
+        addStatesSingle(worker, input, worker.overflow_row);
+        return Flow::More;
+    }
+    if (plan_.keys.empty()) {
+        if (!worker.single_row) worker.single_row = newSingleRow(worker);
+        addStatesSingle(worker, input, worker.single_row);
+        return Flow::More;
+    }
+    if (frozen_) return addUpToLimit(worker_number, input);
+    addBlock(worker, input, worker.no_new_keys ? KeyTable::Mode::FindOnly : KeyTable::Mode::Insert);
+    return checkGroupLimit(worker);
+}
+
+void Aggregator::checkThrowLimit(size_t groups) const {
+    if (plan_.max_groups != 0 && plan_.overflow == plan::OverflowMode::Throw && groups > plan_.max_groups)
+        throw Error(ErrorCode::TOO_MANY_ROWS, "Limit for rows to GROUP BY exceeded: has {} rows, maximum: {}", groups, plan_.max_groups);
+}
+
+Flow Aggregator::checkGroupLimit(Worker& worker) {
+    const size_t groups = worker.table->size();
+    if (plan_.max_groups == 0 || groups <= plan_.max_groups || worker.no_new_keys) return Flow::More;
+    switch (plan_.overflow) {
+        case plan::OverflowMode::Throw:
+            checkThrowLimit(groups);
+            return Flow::More;
+        case plan::OverflowMode::Break:
+            return Flow::Enough;
+        case plan::OverflowMode::Any:
+            worker.no_new_keys = true;
+            return Flow::More;
+    }
+    return Flow::More;
+}
+
+Flow Aggregator::addUpToLimit(size_t worker_number, const Input& input) {
+    if (!is_frozen_.load()) {
+        std::lock_guard lock(frozen_mutex_);
+        if (!is_frozen_.load()) {
+            addBlock(*frozen_, input, KeyTable::Mode::Insert);
+            if (frozen_->table->size() >= plan_.limit_groups) is_frozen_.store(true);
+            return Flow::More;
+        }
+    }
+    Worker& worker = *workers_[worker_number];
+    if (!worker.no_new_keys) {
+        copyFrozenKeys(worker);
+        worker.no_new_keys = true;
+    }
+    addBlock(worker, input, KeyTable::Mode::FindOnly);
+    return Flow::More;
+}
+
+/// The keys that count, with empty states.
+void Aggregator::copyFrozenKeys(Worker& worker) {
+    PodVector<char*> rows;
+    frozen_->part->store.first().forEachChunk(format_.row_bytes, [&](char* row, size_t count) {
+        for (size_t i = 0; i < count; ++i) rows.push_back(row + i * format_.row_bytes);
+    });
+    std::vector<ColumnPtr> keys;
+    for (MutableColumnPtr& column : layout_.unpack(rows.data(), rows.size())) keys.push_back(std::move(column));
+    for (size_t from = 0; from < rows.size(); from += kBatchRows)
+        placeByColumns(worker, keys, from, std::min(kBatchRows, rows.size() - from), KeyTable::Mode::Insert);
+}
+
+void Aggregator::addBlock(Worker& worker, const Input& input, KeyTable::Mode mode) {
+    for (size_t from = 0; from < input.rows;) {
+        size_t rows = std::min(kBatchRows, input.rows - from);
+        if (frozen_ && mode == KeyTable::Mode::Insert) {
+            if (worker.table->size() >= plan_.limit_groups) mode = KeyTable::Mode::FindOnly;
+            rows = std::min<size_t>(rows, plan_.limit_groups);
+        }
+        worker.places.resize(kBatchRows);
+        if (input.dictionary)
+            placeByCodes(worker, *input.dictionary, from, rows, mode);
+        else if (layout_.isTiny())
+            placeByTinyKeys(worker, input.keys, from, rows, mode);
+        else
+            placeByColumns(worker, input.keys, from, rows, mode);
+        addStates(worker, input, worker.places.data(), from, rows);
+        from += rows;
+    }
+}
+
+void Aggregator::placeByColumns(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode) {
+    worker.places.resize(std::max(rows, worker.places.size()));
+    layout_.pack(keys, from, rows, worker.batch);
+    lookUp(worker, worker.places.data(), mode);
+}
+
+void Aggregator::placeByCodes(Worker& worker, const DictionaryColumn& dictionary, size_t from, size_t rows, KeyTable::Mode mode) {
+    if (worker.dictionary != dictionary.keys()) {
+        worker.dictionary = dictionary.keys();
+        worker.dictionary_keys = dictionary.keysWithNull();
+        worker.rows_of_codes.clear();
+        worker.rows_of_codes.resizeZeroed(dictionary.keys()->size());
+    }
+    placeByKnownCodes(worker, dictionary.codes().data() + from, rows, {&worker.dictionary_keys, 1}, mode);
+}
+
+void Aggregator::placeByTinyKeys(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode) {
+    if (worker.rows_of_codes.empty()) worker.rows_of_codes.resizeZeroed(size_t{1} << 16);
+    layout_.pack(keys, from, rows, worker.batch);
+    placeByKnownCodes(worker, worker.batch.words, rows, {}, mode);
+}
+
+/// Rows of groups straight from small numbers; those met for the first time go through the table, once each. The key of
+/// a code is its row of `keys_of_codes`, or the code itself when there are none.
+template <typename Code>
+void Aggregator::placeByKnownCodes(Worker& worker,
+                                   const Code* codes,
+                                   size_t rows,
+                                   std::span<const ColumnPtr> keys_of_codes,
+                                   KeyTable::Mode mode) {
+    char** known = worker.rows_of_codes.data();
+    char** places = worker.places.data();
+    bool missing = false;
+    for (size_t i = 0; i < rows; ++i) {
+        places[i] = known[codes[i]];
+        missing |= places[i] == nullptr;
+    }
+    if (!missing) return;
+    PodVector<RowIndex> unknown;
+    for (size_t i = 0; i < rows; ++i)
+        if (!places[i]) unknown.push_back(static_cast<RowIndex>(codes[i]));
+    std::sort(unknown.begin(), unknown.end());
+    unknown.resize(static_cast<size_t>(std::unique(unknown.begin(), unknown.end()) - unknown.begin()));
+    PodVector<char*> found(unknown.size());
+    if (keys_of_codes.empty()) {
+        worker.code_batch.words_buffer.resize(unknown.size());
+        for (size_t i = 0; i < unknown.size(); ++i) worker.code_batch.words_buffer[i] = unknown[i];
+        layout_.packWords(unknown.size(), worker.code_batch);
+    } else {
+        const ColumnPtr keys = keys_of_codes[0]->gather(unknown.span());
+        layout_.pack({&keys, 1}, 0, unknown.size(), worker.code_batch);
+    }
+    std::swap(worker.batch, worker.code_batch);
+    lookUp(worker, found.data(), mode);
+    std::swap(worker.batch, worker.code_batch);
+    for (size_t i = 0; i < unknown.size(); ++i) known[unknown[i]] = found[i];
+    for (size_t i = 0; i < rows; ++i) places[i] = known[codes[i]];
+}
+
+KeyTable::Mode Aggregator::makeRoom(Worker& worker, size_t rows, KeyTable::Mode mode) {
+    KeyTable& table = *worker.table;
+    if (mode != KeyTable::Mode::Insert) return mode;
+    if (worker.append_rows != 0) {
+        worker.append_rows -= std::min(worker.append_rows, rows);
+        return KeyTable::Mode::Append;
+    }
+    worker.looked_up += rows;
+    if (table.fits(rows)) return mode;
+    const bool may_forget = plan_.max_groups == 0 && !frozen_;
+    const size_t limit = worker.part->store.partitioned() ? small_keys_ : large_keys_;
+    const bool repeats = worker.looked_up >= table.size() + table.size() / 20;
+    if (!may_forget || table.capacity() < 2 * small_keys_ || (repeats && table.capacity() < 2 * limit)) {
+        table.growFor(table.size() + rows);
+        return mode;
+    }
+    // Forget what is there; if keys hardly repeated, do not even look for a while.
+    worker.part->store.partition();
+    const bool steps_aside = worker.looked_up < table.size() + table.size() / 8;
+    worker.looked_up = 0;
+    if (steps_aside) worker.append_rows = 16 * small_keys_;
+    table.reset(small_keys_);
+    return steps_aside ? KeyTable::Mode::Append : mode;
+}
+
+/// places[i] for the rows of worker.batch.
+void Aggregator::lookUp(Worker& worker, char** places, KeyTable::Mode mode) {
+    if (worker.table->capacity() == 0) worker.table->reset(256);
+    mode = makeRoom(worker, worker.batch.rows, mode);
+    const bool wants_fresh = needs_create_ || needs_destroy_;
+    worker.fresh.clear();
+    worker.table->lookUp(
+        worker.batch, worker.part->store, format_, worker.part->arena, mode, places, wants_fresh ? &worker.fresh : nullptr);
+    for (char* row : worker.fresh) createStates(row);
+}
+
+void Aggregator::addStates(Worker& worker, const Input& input, char* const* places, size_t from, size_t rows) {
+    Arena& arena = worker.part->arena;
+    if (worker.no_new_keys && plan_.overflow_row) {
+        // Rows of keys that are left out go to the one row of all of them.
+        if (!worker.overflow_row) worker.overflow_row = newSingleRow(worker);
+        for (size_t i = 0; i < rows; ++i)
+            if (!worker.places[i]) worker.places[i] = worker.overflow_row;
+    }
+    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+        const aggregates::AggregateFunction& function = *plan_.calls[c].function;
+        if (!plan_.merges_states) {
+            function.addBatch(input.arguments[c].data(), places, offsets_[c], from, rows, arena);
+            continue;
+        }
+        const auto& states = as<StateColumn>(*input.arguments[c][0]).states();
+        for (size_t i = 0; i < rows; ++i)
+            if (places[i]) function.merge(places[i] + offsets_[c], states[from + i], arena);
+    }
+}
+
+void Aggregator::addStatesSingle(Worker& worker, const Input& input, char* row) {
+    Arena& arena = worker.part->arena;
+    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+        const aggregates::AggregateFunction& function = *plan_.calls[c].function;
+        if (!plan_.merges_states) {
+            function.addBatchSingle(input.arguments[c].data(), row + offsets_[c], 0, input.rows, arena);
+            continue;
+        }
+        const auto& states = as<StateColumn>(*input.arguments[c][0]).states();
+        for (size_t i = 0; i < input.rows; ++i) function.merge(row + offsets_[c], states[i], arena);
+    }
+}
+
+}  // namespace shardd::exec

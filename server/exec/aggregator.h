@@ -1,0 +1,111 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "server/exec/key_table.h"
+#include "server/exec/operator.h"
+#include "server/exec/query_context.h"
+#include "server/plan/plan.h"
+
+namespace shardd {
+class DictionaryColumn;
+}
+
+namespace shardd::exec {
+
+/// What an aggregation does, for AggregateStep, MergeStatesStep and each level of WITH ROLLUP alike.
+struct AggregationPlan {
+    std::vector<std::string> keys;
+    std::vector<plan::AggregateCall> calls;
+    /// Arguments are one column of states each, which are merged.
+    bool merges_states = false;
+    /// Results come out; else states.
+    bool finish = true;
+    bool empty_result_without_input = false;
+    uint64_t max_groups = 0;
+    plan::OverflowMode overflow = plan::OverflowMode::Throw;
+    bool overflow_row = false;
+    uint64_t limit_groups = 0;
+};
+
+/// GROUP BY, from blocks of rows or of states to blocks of groups.
+///
+/// Every worker has a table that fits its share of the cache. A table that is full is forgotten while its groups' rows
+/// stay, and rows made from then on go to 256 partitions; keys that do not repeat go there without being looked up.
+/// At the end rows of equal keys are merged, partition by partition, in parallel, each in cache, and each partition is
+/// pushed on the moment it is finished.
+///
+/// Threads: add() by each worker for itself; finish() by one thread, which takes others from the pool.
+class Aggregator {
+public:
+    /// `header` are the columns that come out: keys, then calls. Calls without header columns (totals) may be taken by
+    /// finishedRow() instead.
+    Aggregator(AggregationPlan plan, Block header, QueryContext& context);
+    ~Aggregator();
+
+    /// Enough when group_by_overflow_mode = 'break' says so.
+    Flow add(size_t worker, const Block& block);
+
+    /// All groups to `sink`; does not finish `sink`.
+    void finish(Sink& sink);
+
+private:
+    struct Groups;  // the rows of groups and what they point to; lives as long as states that were given away
+    struct Part;    // what one worker adds to Groups
+    struct Worker;
+    struct Input;
+
+    Worker& workerAt(size_t worker);
+    std::unique_ptr<Worker> makeWorker();
+    Input prepare(const Block& block) const;
+    void addBlock(Worker& worker, const Input& input, KeyTable::Mode mode);
+    void placeByColumns(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
+    void placeByCodes(Worker& worker, const DictionaryColumn& dictionary, size_t from, size_t rows, KeyTable::Mode mode);
+    void placeByTinyKeys(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
+    template <typename Code>
+    void placeByKnownCodes(Worker& worker, const Code* codes, size_t rows, std::span<const ColumnPtr> keys_of_codes, KeyTable::Mode mode);
+    void lookUp(Worker& worker, char** places, KeyTable::Mode mode);
+    KeyTable::Mode makeRoom(Worker& worker, size_t rows, KeyTable::Mode mode);
+    void addStates(Worker& worker, const Input& input, char* const* places, size_t from, size_t rows);
+    void addStatesSingle(Worker& worker, const Input& input, char* row);
+    void createStates(char* row) const;
+    void destroyStates(char* row) const noexcept;
+    char* newSingleRow(Worker& worker);
+    Flow checkGroupLimit(Worker& worker);
+    void checkThrowLimit(size_t groups) const;
+    Flow addUpToLimit(size_t worker, const Input& input);
+    void copyFrozenKeys(Worker& worker);
+
+    void mergeRow(char* into, char* from, Arena& arena) const;
+    void finishKeyless(Sink& sink);
+    void finishOverflow(Sink& sink);
+    void finishUnmerged(Worker& worker, Sink& sink);
+    void finishPartitions(Sink& sink, size_t total_rows);
+    void mergeRows(KeyTable& table, const PodVector<char*>& rows, Arena& arena, PodVector<char*>& groups) const;
+    Flow emit(size_t worker, char* const* rows, size_t count, Sink& sink) const;
+    Block makeBlock(char* const* rows, size_t count) const;
+
+    AggregationPlan plan_;
+    Block header_;
+    QueryContext& context_;
+    std::vector<TypePtr> key_types_;  // without LowCardinality
+    KeyLayout layout_;
+    GroupRowFormat format_;
+    std::vector<size_t> offsets_;  // of the calls' states in a row
+    size_t alive_offset_ = 0;      // of the flag in rows whose states must be destroyed
+    bool needs_create_ = false;
+    bool needs_destroy_ = false;
+    size_t small_keys_ = 0;  // that a table holds within a worker's share of the cache
+    size_t large_keys_ = 0;  // … before it is forgotten even if keys repeat
+    std::shared_ptr<Groups> groups_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+
+    std::mutex frozen_mutex_;         // guards frozen_ while keys are still taken in
+    std::unique_ptr<Worker> frozen_;  // with limit_groups: the groups that count
+    std::atomic<bool> is_frozen_ = false;
+};
+
+}  // namespace shardd::exec
