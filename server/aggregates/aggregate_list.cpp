@@ -7,8 +7,10 @@
 
 // A new family of aggregate functions is its own .cpp and one name here.
 #define SHARDD_AGGREGATES(X) \
+    X(argExtremes)           \
     X(average)               \
     X(count)                 \
+    X(distinct)              \
     X(extremes)              \
     X(nothing)               \
     X(sum)
