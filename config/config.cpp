@@ -156,8 +156,11 @@ private:
         readMacros(reader.take("macros"), config, mistakes);
         readClusters(reader.take("remote_servers"), config, mistakes);
         reader.read("display_name", config.display_name);
+        // Nobody asked for both loopback addresses: a machine without IPv6 must start all the same.
         if (auto hosts = reader.readStrings("listen_host"); !hosts.empty())
             config.listen_host = std::move(hosts);
+        else
+            config.listen_try = true;
         reader.read("listen_try", config.listen_try);
         reader.read("listen_reuse_port", config.listen_reuse_port);
         reader.readInteger("listen_backlog", config.listen_backlog, 1, 65535);

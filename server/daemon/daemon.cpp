@@ -1,8 +1,11 @@
 #include "server/daemon/daemon.h"
 
 #include <atomic>
+#include <mutex>
 #include <optional>
+#include <thread>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
@@ -10,14 +13,24 @@
 #include "common/base/log.h"
 #include "common/base/memory_budget.h"
 #include "config/users.h"
+#include "server/aggregates/aggregate_list.h"
 #include "server/daemon/logging.h"
+#include "server/daemon/process_list.h"
+#include "server/daemon/query_host.h"
 #include "server/daemon/status_file.h"
+#include "server/daemon/system_tables.h"
+#include "server/exec/thread_pool.h"
+#include "server/net/network.h"
+#include "server/session/session_server.h"
+#include "server/storage/catalog.h"
+#include "server/storage/generated_table.h"
 
 namespace shardd::daemon {
 
 namespace {
 
 constexpr Log kLog("daemon");
+constexpr const char* kAnsweredVersion = "26.7.1.1";
 
 std::string withoutTrailingSlash(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -25,8 +38,11 @@ std::string withoutTrailingSlash(std::string path) {
 }
 
 Config readConfig(const DaemonOptions& options) {
-    return options.config_file.empty() ? parseConfig("", "", options.overrides)
-                                       : loadConfig(options.config_file, options.overrides);
+    Config config = options.config_file.empty() ? parseConfig("", "", options.overrides)
+                                                : loadConfig(options.config_file, options.overrides);
+    config.path = withoutTrailingSlash(config.path);
+    if (config.tmp_path.empty()) config.tmp_path = config.path + "/tmp";
+    return config;
 }
 
 std::string hostName() {
@@ -35,21 +51,160 @@ std::string hostName() {
     return name;
 }
 
+// The zone of the machine: TZ, else what /etc/localtime points at.
+std::string machineTimeZone() {
+    if (const char* name = std::getenv("TZ"); name && *name && *name != ':') return name;
+    char target[512];
+    const ssize_t size = ::readlink("/etc/localtime", target, sizeof(target));
+    const std::string_view path(target, size > 0 ? static_cast<size_t>(size) : 0);
+    constexpr std::string_view kFolder = "zoneinfo/";
+    const size_t found = path.find(kFolder);
+    return found == std::string_view::npos ? "UTC" : std::string(path.substr(found + kFolder.size()));
+}
+
+// As many sockets and files as the system lets this user have.
+void raiseFileLimit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) kLog.warning("the limit of open files stays low");
+}
+
+std::chrono::milliseconds toMilliseconds(int64_t microseconds) {
+    return std::chrono::milliseconds(microseconds / 1000);
+}
+
 }  // namespace
 
 // In the order of building; destruction goes backwards.
 struct Daemon::Impl {
     explicit Impl(DaemonOptions given) : options(std::move(given)) {}
 
+    std::shared_ptr<const Config> currentConfig() const {
+        const std::lock_guard lock(mutex);
+        return config;
+    }
+
+    std::shared_ptr<const Users> currentUsers() const {
+        const std::lock_guard lock(mutex);
+        return users;
+    }
+
+    void replace(Config fresh) {
+        auto next_users = std::make_shared<const Users>(fresh);
+        auto next = std::make_shared<const Config>(std::move(fresh));
+        const std::lock_guard lock(mutex);
+        config = std::move(next);
+        users = std::move(next_users);
+    }
+
+    void prepareFolders();
+    void buildCatalog();
+    void buildHost();
+    void listen();
+    SystemSources systemSources();
+
     DaemonOptions options;
-    Config config;
+    std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
     Logging logging;
+    mutable std::mutex mutex;  // guards config, users
+    std::shared_ptr<const Config> config;
+    std::shared_ptr<const Users> users;
+    std::mutex reload_mutex;  // one reload at a time
     std::optional<PidFile> pid_file;
     std::optional<StatusFile> status_file;
     std::shared_ptr<MemoryBudget> memory;
-    std::shared_ptr<const Users> users;
+    std::optional<ProcessList> processes;
+    std::optional<DeadlineTimer> timer;
+    std::optional<storage::Catalog> catalog;
+    std::optional<exec::ThreadPool> pool;
+    std::optional<net::Network> network;
+    std::shared_ptr<QueryHost> host;
+    std::vector<std::unique_ptr<session::SessionServer>> servers;
+    std::atomic<uint16_t> tcp_port = 0;
     std::atomic<bool> hurried = false;
 };
+
+void Daemon::Impl::prepareFolders() {
+    FileSystem& files = localFileSystem();
+    files.createDirectories(config->path);
+    status_file.emplace(config->path);
+    pid_file.emplace(config->pid_file);
+    // What a crash left behind in here was for queries that are gone.
+    files.removeRecursively(config->tmp_path);
+    files.createDirectories(config->tmp_path);
+}
+
+SystemSources Daemon::Impl::systemSources() {
+    return {.catalog = &*catalog,
+            .processes = &*processes,
+            .config = [this] { return currentConfig(); },
+            .tcp_port = [this] { return tcp_port.load(); },
+            .version = kAnsweredVersion,
+            .path = config->path,
+            .started = started};
+}
+
+void Daemon::Impl::buildCatalog() {
+    catalog.emplace(localFileSystem(), config->path);
+    for (auto& engine : storage::storageEngines()) catalog->addEngine(std::move(engine));
+    for (auto& function : storage::storageTableFunctions()) catalog->addTableFunction(std::move(function));
+    catalog->load();
+    if (!catalog->hasDatabase("system")) catalog->createDatabase({.name = "system", .in_memory = true}, true);
+    for (auto& table : storage::generatedSystemTables()) catalog->addTable("system", std::move(table));
+    for (auto& table : makeSystemTables(systemSources())) catalog->addTable("system", std::move(table));
+    for (const std::string& name : {std::string("default"), config->default_database})
+        if (!catalog->hasDatabase(name)) catalog->createDatabase({.name = name}, true);
+}
+
+void Daemon::Impl::buildHost() {
+    const std::string name = hostName();
+    host = std::make_shared<QueryHost>(QueryServices{
+        .catalog = &*catalog,
+        .processes = &*processes,
+        .pool = &*pool,
+        .timer = &*timer,
+        .config = [this] { return currentConfig(); },
+        .users = [this] { return currentUsers(); },
+        .reload = {},
+        .display_name = config->display_name.empty() ? name : config->display_name,
+        .host_name = name,
+        .time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone,
+        .tcp_port = [this] { return tcp_port.load(); },
+        .started = started,
+    });
+}
+
+void Daemon::Impl::listen() {
+    if (!config->tcp_port) return;
+    session::SessionOptions options;
+    options.display_name = config->display_name.empty() ? hostName() : config->display_name;
+    options.time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone;
+    if (config->http_port) options.http_port = *config->http_port;
+    uint16_t port = *config->tcp_port;
+    for (const std::string& address : config->listen_host) {
+        try {
+            servers.push_back(std::make_unique<session::SessionServer>(
+                network->context(),
+                net::ListenerOptions{.host = address,
+                                     .port = port,
+                                     .backlog = static_cast<int>(config->listen_backlog),
+                                     .max_connections = config->max_connections,
+                                     .tls = {}},
+                host, options));
+        } catch (const Error& error) {
+            if (!config->listen_try) throw;
+            kLog.warning("{}", error.message());
+            continue;
+        }
+        port = servers.back()->port();  // 0 chose one: the other addresses take the same
+        kLog.info("listening on {} port {}", address, port);
+    }
+    if (servers.empty())
+        throw Error(ErrorCode::NETWORK_ERROR, "None of the addresses in listen_host can be listened on");
+    tcp_port = port;
+    for (auto& server : servers) server->start();
+}
 
 Daemon::Daemon(DaemonOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
@@ -57,32 +212,37 @@ Daemon::~Daemon() { setLogSink(nullptr); }
 
 void Daemon::start() {
     Impl& own = *impl_;
-    own.config = readConfig(own.options);
-    own.config.path = withoutTrailingSlash(own.config.path);
-    if (own.config.tmp_path.empty()) own.config.tmp_path = own.config.path + "/tmp";
-    if (own.config.display_name.empty()) own.config.display_name = hostName();
-    own.logging.apply(own.config.logger);
+    own.replace(readConfig(own.options));
+    own.logging.apply(own.config->logger);
     setLogSink(&own.logging);
-    for (const auto& warning : own.config.warnings) kLog.warning("{}", warning);
-    FileSystem& files = localFileSystem();
-    files.createDirectories(own.config.path);
-    own.status_file.emplace(own.config.path);
-    own.pid_file.emplace(own.config.pid_file);
-    // What a crash left behind in here was for queries that are gone.
-    files.removeRecursively(own.config.tmp_path);
-    files.createDirectories(own.config.tmp_path);
-    own.memory = MemoryBudget::create("server", own.config.serverMemoryLimit());
-    own.users = std::make_shared<const Users>(own.config);
-    kLog.info("ready: path {}", own.config.path);
+    for (const auto& warning : own.config->warnings) kLog.warning("{}", warning);
+    raiseFileLimit();
+    own.prepareFolders();
+    aggregates::registerStates();
+    own.memory = MemoryBudget::create("server", own.config->serverMemoryLimit());
+    own.processes.emplace(own.memory,
+                          ProcessList::Limits{.max_queries = own.config->max_concurrent_queries,
+                                              .max_selects = own.config->max_concurrent_select_queries});
+    own.timer.emplace();
+    own.buildCatalog();
+    own.pool.emplace(own.config->max_thread_pool_size);
+    own.network.emplace(static_cast<unsigned>(own.config->shardd.network_threads));
+    own.buildHost();
+    own.network->start();
+    own.listen();
+    kLog.info("ready after {} ms", std::chrono::duration_cast<std::chrono::milliseconds>(
+                                       std::chrono::steady_clock::now() - own.started)
+                                       .count());
 }
 
 void Daemon::reload() {
     Impl& own = *impl_;
+    const std::lock_guard lock(own.reload_mutex);
     try {
         Config fresh = readConfig(own.options);
         own.logging.apply(fresh.logger);
-        own.users = std::make_shared<const Users>(fresh);
         for (const auto& warning : fresh.warnings) kLog.warning("{}", warning);
+        own.replace(std::move(fresh));
         kLog.info("configuration read again");
     } catch (const Error& error) {
         kLog.error("the configuration is not taken over: {}", error.message());
@@ -91,9 +251,23 @@ void Daemon::reload() {
 
 void Daemon::stop() {
     Impl& own = *impl_;
-    kLog.info("stopping");
+    kLog.info("stopping: {} queries run", own.processes->size());
+    for (auto& server : own.servers) server->stopAccepting();
+    const auto patience = toMilliseconds(own.config->shutdown_wait_unfinished_us);
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (own.processes->size() > 0 && !own.hurried && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    own.host->refuseQueries();
+    own.processes->cancelAll(
+        Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled: the server is stopping"));
+    for (auto& server : own.servers) server->finish(std::chrono::milliseconds(100));
+    own.servers.clear();
+    own.network->stop();
+    own.pool.reset();
+    own.catalog->shutdown();
     if (const uint64_t dropped = own.logging.droppedLines())
         kLog.warning("{} log lines were dropped", dropped);
+    kLog.info("stopped");
     own.status_file.reset();
     own.pid_file.reset();
     setLogSink(nullptr);
@@ -104,9 +278,9 @@ void Daemon::hurry() { impl_->hurried = true; }
 
 std::chrono::milliseconds Daemon::stopLimit() const {
     constexpr std::chrono::seconds kMargin{10};
-    return std::chrono::milliseconds(impl_->config.shutdown_wait_unfinished_us / 1000) + kMargin;
+    return toMilliseconds(impl_->currentConfig()->shutdown_wait_unfinished_us) + kMargin;
 }
 
-uint16_t Daemon::tcpPort() const { return 0; }
+uint16_t Daemon::tcpPort() const { return impl_->tcp_port; }
 
 }  // namespace shardd::daemon

@@ -115,7 +115,7 @@ struct Logging::State {
             std::make_shared<spdlog::async_logger>(std::string(name), sinks.begin(), sinks.end(), pool,
                                                    spdlog::async_overflow_policy::overrun_oldest);
         logger->set_level(spdlog::level::trace);
-        logger->flush_on(spdlog::level::warn);
+        logger->flush_on(spdlog::level::info);
         return logger;
     }
 
