@@ -39,7 +39,8 @@ Aggregator::Groups::~Groups() {
     };
     for (const auto& part : parts) {
         destroyAll(part->store.first());
-        for (size_t p = 0; part->store.partitioned() && p < GroupStore::kPartitions; ++p) destroyAll(part->store.at(p));
+        for (size_t p = 0; part->store.partitioned() && p < GroupStore::kPartitions; ++p)
+            destroyAll(part->store.at(p));
     }
 }
 
@@ -64,7 +65,8 @@ Aggregator::Aggregator(AggregationPlan plan, Block header, QueryContext& context
     }
     alive_offset_ = at;
     at += needs_destroy_;
-    const bool wide = std::any_of(plan_.calls.begin(), plan_.calls.end(), [](const auto& call) { return call.function->stateAlignment() > 8; });
+    const bool wide = std::any_of(plan_.calls.begin(), plan_.calls.end(),
+                                  [](const auto& call) { return call.function->stateAlignment() > 8; });
     const size_t alignment = wide ? 16 : 8;
     format_.row_bytes = std::max(alignment, (at + alignment - 1) / alignment * alignment);
     groups_->offsets = offsets_;
@@ -148,7 +150,8 @@ Flow Aggregator::add(size_t worker_number, const Block& block) {
 
 void Aggregator::checkThrowLimit(size_t groups) const {
     if (plan_.max_groups != 0 && plan_.overflow == plan::OverflowMode::Throw && groups > plan_.max_groups)
-        throw Error(ErrorCode::TOO_MANY_ROWS, "Limit for rows to GROUP BY exceeded: has {} rows, maximum: {}", groups, plan_.max_groups);
+        throw Error(ErrorCode::TOO_MANY_ROWS, "Limit for rows to GROUP BY exceeded: has {} rows, maximum: {}",
+                    groups, plan_.max_groups);
 }
 
 Flow Aggregator::checkGroupLimit(Worker& worker) {
@@ -192,7 +195,8 @@ void Aggregator::copyFrozenKeys(Worker& worker) {
         for (size_t i = 0; i < count; ++i) rows.push_back(row + i * format_.row_bytes);
     });
     std::vector<ColumnPtr> keys;
-    for (MutableColumnPtr& column : layout_.unpack(rows.data(), rows.size())) keys.push_back(std::move(column));
+    for (MutableColumnPtr& column : layout_.unpack(rows.data(), rows.size()))
+        keys.push_back(std::move(column));
     for (size_t from = 0; from < rows.size(); from += kBatchRows)
         placeByColumns(worker, keys, from, std::min(kBatchRows, rows.size() - from), KeyTable::Mode::Insert);
 }
@@ -216,13 +220,15 @@ void Aggregator::addBlock(Worker& worker, const Input& input, KeyTable::Mode mod
     }
 }
 
-void Aggregator::placeByColumns(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode) {
+void Aggregator::placeByColumns(
+    Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode) {
     worker.places.resize(std::max(rows, worker.places.size()));
     layout_.pack(keys, from, rows, worker.batch);
     lookUp(worker, worker.places.data(), mode);
 }
 
-void Aggregator::placeByCodes(Worker& worker, const DictionaryColumn& dictionary, size_t from, size_t rows, KeyTable::Mode mode) {
+void Aggregator::placeByCodes(
+    Worker& worker, const DictionaryColumn& dictionary, size_t from, size_t rows, KeyTable::Mode mode) {
     if (worker.dictionary != dictionary.keys()) {
         worker.dictionary = dictionary.keys();
         worker.dictionary_keys = dictionary.keysWithNull();
@@ -232,14 +238,15 @@ void Aggregator::placeByCodes(Worker& worker, const DictionaryColumn& dictionary
     placeByKnownCodes(worker, dictionary.codes().data() + from, rows, {&worker.dictionary_keys, 1}, mode);
 }
 
-void Aggregator::placeByTinyKeys(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode) {
+void Aggregator::placeByTinyKeys(
+    Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode) {
     if (worker.rows_of_codes.empty()) worker.rows_of_codes.resizeZeroed(size_t{1} << 16);
     layout_.pack(keys, from, rows, worker.batch);
     placeByKnownCodes(worker, worker.batch.words, rows, {}, mode);
 }
 
-/// Rows of groups straight from small numbers; those met for the first time go through the table, once each. The key of
-/// a code is its row of `keys_of_codes`, or the code itself when there are none.
+/// Rows of groups straight from small numbers; those met for the first time go through the table, once each.
+/// The key of a code is its row of `keys_of_codes`, or the code itself when there are none.
 template <typename Code>
 void Aggregator::placeByKnownCodes(Worker& worker,
                                    const Code* codes,
@@ -306,12 +313,13 @@ void Aggregator::lookUp(Worker& worker, char** places, KeyTable::Mode mode) {
     mode = makeRoom(worker, worker.batch.rows, mode);
     const bool wants_fresh = needs_create_ || needs_destroy_;
     worker.fresh.clear();
-    worker.table->lookUp(
-        worker.batch, worker.part->store, format_, worker.part->arena, mode, places, wants_fresh ? &worker.fresh : nullptr);
+    worker.table->lookUp(worker.batch, worker.part->store, format_, worker.part->arena, mode, places,
+                         wants_fresh ? &worker.fresh : nullptr);
     for (char* row : worker.fresh) createStates(row);
 }
 
-void Aggregator::addStates(Worker& worker, const Input& input, char* const* places, size_t from, size_t rows) {
+void Aggregator::addStates(
+    Worker& worker, const Input& input, char* const* places, size_t from, size_t rows) {
     Arena& arena = worker.part->arena;
     if (worker.no_new_keys && plan_.overflow_row) {
         // Rows of keys that are left out go to the one row of all of them.

@@ -33,16 +33,16 @@ struct AggregationPlan {
 
 /// GROUP BY, from blocks of rows or of states to blocks of groups.
 ///
-/// Every worker has a table that fits its share of the cache. A table that is full is forgotten while its groups' rows
-/// stay, and rows made from then on go to 256 partitions; keys that do not repeat go there without being looked up.
-/// At the end rows of equal keys are merged, partition by partition, in parallel, each in cache, and each partition is
-/// pushed on the moment it is finished.
+/// Every worker has a table that fits its share of the cache. A table that is full is forgotten while its
+/// groups' rows stay, and rows made from then on go to 256 partitions; keys that do not repeat go there
+/// without being looked up. At the end rows of equal keys are merged, partition by partition, in parallel,
+/// each in cache, and each partition is pushed on the moment it is finished.
 ///
 /// Threads: add() by each worker for itself; finish() by one thread, which takes others from the pool.
 class Aggregator {
 public:
-    /// `header` are the columns that come out: keys, then calls. Calls without header columns (totals) may be taken by
-    /// finishedRow() instead.
+    /// `header` are the columns that come out: keys, then calls. Calls without header columns (totals) may be
+    /// taken by finishedRow() instead.
     Aggregator(AggregationPlan plan, Block header, QueryContext& context);
     ~Aggregator();
 
@@ -62,11 +62,18 @@ private:
     std::unique_ptr<Worker> makeWorker();
     Input prepare(const Block& block) const;
     void addBlock(Worker& worker, const Input& input, KeyTable::Mode mode);
-    void placeByColumns(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
-    void placeByCodes(Worker& worker, const DictionaryColumn& dictionary, size_t from, size_t rows, KeyTable::Mode mode);
-    void placeByTinyKeys(Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
+    void placeByColumns(
+        Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
+    void placeByCodes(
+        Worker& worker, const DictionaryColumn& dictionary, size_t from, size_t rows, KeyTable::Mode mode);
+    void placeByTinyKeys(
+        Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
     template <typename Code>
-    void placeByKnownCodes(Worker& worker, const Code* codes, size_t rows, std::span<const ColumnPtr> keys_of_codes, KeyTable::Mode mode);
+    void placeByKnownCodes(Worker& worker,
+                           const Code* codes,
+                           size_t rows,
+                           std::span<const ColumnPtr> keys_of_codes,
+                           KeyTable::Mode mode);
     void lookUp(Worker& worker, char** places, KeyTable::Mode mode);
     KeyTable::Mode makeRoom(Worker& worker, size_t rows, KeyTable::Mode mode);
     void addStates(Worker& worker, const Input& input, char* const* places, size_t from, size_t rows);
@@ -84,7 +91,10 @@ private:
     void finishOverflow(Sink& sink);
     void finishUnmerged(Worker& worker, Sink& sink);
     void finishPartitions(Sink& sink, size_t total_rows);
-    void mergeRows(KeyTable& table, const PodVector<char*>& rows, Arena& arena, PodVector<char*>& groups) const;
+    void mergeRows(KeyTable& table,
+                   const PodVector<char*>& rows,
+                   Arena& arena,
+                   PodVector<char*>& groups) const;
     Flow emit(size_t worker, char* const* rows, size_t count, Sink& sink) const;
     Block makeBlock(char* const* rows, size_t count) const;
 

@@ -23,7 +23,8 @@ void collectRows(const GroupRows& rows, size_t row_bytes, PodVector<char*>& out)
 }  // namespace
 
 void Aggregator::mergeRow(char* into, char* from, Arena& arena) const {
-    for (size_t c = 0; c < plan_.calls.size(); ++c) plan_.calls[c].function->merge(into + offsets_[c], from + offsets_[c], arena);
+    for (size_t c = 0; c < plan_.calls.size(); ++c)
+        plan_.calls[c].function->merge(into + offsets_[c], from + offsets_[c], arena);
     destroyStates(from);
 }
 
@@ -52,7 +53,8 @@ Block Aggregator::makeBlock(char* const* rows, size_t count) const {
         } else {
             PodVector<char*> states(count);
             for (size_t i = 0; i < count; ++i) states[i] = rows[i] + offsets_[c];
-            block.columns.push_back({column.name, column.type, std::make_shared<StateColumn>(function, std::move(states), groups_)});
+            block.columns.push_back({column.name, column.type,
+                                     std::make_shared<StateColumn>(function, std::move(states), groups_)});
         }
     }
     return block;
@@ -88,7 +90,8 @@ void Aggregator::finish(Sink& sink) {
         filled.push_back(frozen_.get());
         total_rows += frozen_->part->store.rows();
     }
-    const bool overflows = std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->overflow_row; });
+    const bool overflows = std::any_of(workers_.begin(), workers_.end(),
+                                       [](const auto& worker) { return worker->overflow_row; });
     if (filled.size() == 1 && !filled[0]->part->store.partitioned() && !overflows)
         finishUnmerged(*filled[0], sink);
     else if (!filled.empty())
@@ -148,13 +151,17 @@ void Aggregator::finishUnmerged(Worker& worker, Sink& sink) {
     parallel(context_, std::min(blocks, workers_.size()), [&](size_t number) {
         for (size_t block = next.fetch_add(1); block < blocks && !enough.load(); block = next.fetch_add(1)) {
             const size_t from = block * most;
-            if (emit(number, rows.data() + from, std::min(most, rows.size() - from), sink) == Flow::Enough) enough.store(true);
+            if (emit(number, rows.data() + from, std::min(most, rows.size() - from), sink) == Flow::Enough)
+                enough.store(true);
         }
     });
 }
 
 /// `groups` are the rows left after rows of equal keys were merged.
-void Aggregator::mergeRows(KeyTable& table, const PodVector<char*>& rows, Arena& arena, PodVector<char*>& groups) const {
+void Aggregator::mergeRows(KeyTable& table,
+                           const PodVector<char*>& rows,
+                           Arena& arena,
+                           PodVector<char*>& groups) const {
     PodVector<char*> owners(kMergeBatch);
     PodVector<char*> into;
     PodVector<const char*> from;
@@ -183,7 +190,8 @@ void Aggregator::mergeRows(KeyTable& table, const PodVector<char*>& rows, Arena&
 void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
     constexpr size_t kMost = GroupStore::kPartitions;
     size_t partitions = 1;
-    if (total_rows > kFewRows || needs_destroy_) partitions = std::clamp<size_t>(std::bit_floor(total_rows / 4096), 16, kMost);
+    if (total_rows > kFewRows || needs_destroy_)
+        partitions = std::clamp<size_t>(std::bit_floor(total_rows / 4096), 16, kMost);
     const size_t per_task = kMost / partitions;
 
     // Rows made before there were partitions, by partition.
@@ -194,7 +202,8 @@ void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
         PodVector<uint64_t> hashes(rows.size());
         workers_[0]->table->hashesOf(rows.data(), rows.size(), hashes.data());
         for (const auto& worker : workers_)
-            if (worker->overflow_row) std::replace(rows.begin(), rows.end(), worker->overflow_row, static_cast<char*>(nullptr));
+            if (worker->overflow_row)
+                std::replace(rows.begin(), rows.end(), worker->overflow_row, static_cast<char*>(nullptr));
         for (size_t i = 0; i < rows.size(); ++i)
             if (rows[i]) early[GroupStore::partitionOf(hashes[i]) / per_task].push_back(rows[i]);
     }
@@ -224,7 +233,8 @@ void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
             if (emit(number, groups.data(), groups.size(), sink) == Flow::Enough) enough.store(true);
             if (!plan_.finish) continue;
             for (const auto& part : groups_->parts)
-                for (size_t p = task * per_task; part->store.partitioned() && p < (task + 1) * per_task; ++p) part->store.at(p).clear();
+                for (size_t p = task * per_task; part->store.partitioned() && p < (task + 1) * per_task; ++p)
+                    part->store.at(p).clear();
         }
     });
 }

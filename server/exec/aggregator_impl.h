@@ -2,7 +2,8 @@
 
 #include "server/exec/aggregator.h"
 
-/// The inner parts of Aggregator, shared by aggregator.cpp (taking rows in) and aggregator_finish.cpp (giving groups out).
+/// The inner parts of Aggregator, shared by aggregator.cpp (taking rows in) and aggregator_finish.cpp (giving
+/// groups out).
 namespace shardd::exec {
 
 struct Aggregator::Part {

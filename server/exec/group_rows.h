@@ -6,8 +6,8 @@
 
 namespace shardd::exec {
 
-/// Rows of one constant width, in chunks that never move: the groups of one worker, or of one partition of them.
-/// Threads: one at a time.
+/// Rows of one constant width, in chunks that never move: the groups of one worker, or of one partition of
+/// them. Threads: one at a time.
 class GroupRows {
 public:
     GroupRows() = default;

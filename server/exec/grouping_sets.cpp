@@ -41,10 +41,12 @@ Flow GroupingSetOutput::consume(size_t worker, Block block) {
 
 namespace {
 
-/// WITH ROLLUP and WITH CUBE: keeps the groups by all keys with their states, and merges them once more for each level.
+/// WITH ROLLUP and WITH CUBE: keeps the groups by all keys with their states, and merges them once more for
+/// each level.
 class RollupSink final : public ForwardingSink {
 public:
-    RollupSink(const plan::RollupStep& step, const StepPlace& place, Sink& next) : ForwardingSink(next), step_(step), place_(place) {}
+    RollupSink(const plan::RollupStep& step, const StepPlace& place, Sink& next)
+        : ForwardingSink(next), step_(step), place_(place) {}
 
     Flow consume(size_t /*worker*/, Block block) override {
         std::lock_guard lock(mutex_);
@@ -60,7 +62,8 @@ public:
     }
 
 private:
-    /// ROLLUP leaves out the last `level` keys; CUBE those whose bit of `level` is set, the last key being bit 0.
+    /// ROLLUP leaves out the last `level` keys; CUBE those whose bit of `level` is set, the last key being
+    /// bit 0.
     bool isKept(size_t key, size_t level) const {
         const size_t from_end = step_.keys.size() - 1 - key;
         return step_.cube ? ((level >> from_end) & 1) == 0 : from_end >= level;
@@ -76,7 +79,8 @@ private:
             plan.keys.push_back(step_.keys[key]);
             header.columns.push_back(step_.input->header.get(step_.keys[key]));
         }
-        for (const plan::AggregateCall& call : step_.calls) header.columns.push_back(place_.header.get(call.name));
+        for (const plan::AggregateCall& call : step_.calls)
+            header.columns.push_back(place_.header.get(call.name));
         Aggregator aggregator(std::move(plan), std::move(header), place_.context);
         for (const Block& block : blocks_) aggregator.add(0, block);
         GroupingSetOutput output(place_.header, level, next_);

@@ -27,7 +27,10 @@ private:
 
 class GroupingSetsSink final : public ForwardingSink {
 public:
-    GroupingSetsSink(const plan::AggregateStep& step, const StepPlace& place, AggregationPlan base, Sink& next)
+    GroupingSetsSink(const plan::AggregateStep& step,
+                     const StepPlace& place,
+                     AggregationPlan base,
+                     Sink& next)
         : ForwardingSink(next), place_(place) {
         for (const std::vector<size_t>& set : step.grouping_sets) {
             AggregationPlan plan = base;
@@ -37,8 +40,10 @@ public:
                 plan.keys.push_back(step.keys[key]);
                 header.columns.push_back(step.input->header.get(step.keys[key]));
             }
-            for (const plan::AggregateCall& call : step.calls) header.columns.push_back(place.header.get(call.name));
-            aggregators_.push_back(std::make_unique<Aggregator>(std::move(plan), std::move(header), place.context));
+            for (const plan::AggregateCall& call : step.calls)
+                header.columns.push_back(place.header.get(call.name));
+            aggregators_.push_back(
+                std::make_unique<Aggregator>(std::move(plan), std::move(header), place.context));
         }
     }
 
@@ -90,7 +95,8 @@ void run(const plan::MergeStatesStep& step, const StepPlace& place, Sink& sink) 
     place.context.memory->setPhase("merging states");
     AggregationPlan plan;
     plan.keys = step.keys;
-    if (step.has_grouping_set_column && std::find(plan.keys.begin(), plan.keys.end(), "__grouping_set") == plan.keys.end())
+    if (step.has_grouping_set_column &&
+        std::find(plan.keys.begin(), plan.keys.end(), "__grouping_set") == plan.keys.end())
         plan.keys.insert(plan.keys.begin(), "__grouping_set");
     plan.calls = step.calls;
     plan.merges_states = true;

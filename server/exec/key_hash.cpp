@@ -31,7 +31,8 @@ void hashKeys(size_t words, const uint64_t* keys, const KeyString* strings, size
     if (words == 0)
         for (size_t i = 0; i < rows; ++i) hashes[i] = mixHash64(hashBytes(strings[i].data, strings[i].size));
     else
-        for (size_t i = 0; i < rows; ++i) hashes[i] = mixHash64(hashes[i] ^ hashBytes(strings[i].data, strings[i].size));
+        for (size_t i = 0; i < rows; ++i)
+            hashes[i] = mixHash64(hashes[i] ^ hashBytes(strings[i].data, strings[i].size));
 }
 
 }  // namespace shardd::exec

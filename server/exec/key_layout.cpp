@@ -24,7 +24,8 @@ KeyLayout::KeyLayout(std::vector<TypePtr> types) : types_(std::move(types)) {
         parts_.push_back({i, 0, width, nullable});
     }
     // The widest first, so that values lie aligned.
-    std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.width > b.width; });
+    std::stable_sort(parts_.begin(), parts_.end(),
+                     [](const Part& a, const Part& b) { return a.width > b.width; });
     for (Part& part : parts_) {
         part.offset = packed_bytes_;
         packed_bytes_ += part.width + part.nullable;
@@ -86,13 +87,15 @@ void widen(const T* values, size_t rows, uint64_t* out) {
 
 /// The values' bytes, one after another.
 const char* fixedBytes(const Column& column, size_t from, size_t width) {
-    if (column.kind() == ColumnKind::FixedString) return static_cast<const FixedStringColumn&>(column).chars().data() + from * width;
+    if (column.kind() == ColumnKind::FixedString)
+        return static_cast<const FixedStringColumn&>(column).chars().data() + from * width;
     return column.size() == 0 ? nullptr : column.bytesAt(from).data();
 }
 
 }  // namespace
 
-void KeyLayout::packFixed(const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const {
+void KeyLayout::packFixed(
+    const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const {
     const Column* values = &column;
     char* out = reinterpret_cast<char*>(batch.words_buffer.data()) + part.offset;
     const size_t stride = words_ * 8;
@@ -113,7 +116,8 @@ void KeyLayout::packFixed(const Part& part, const Column& column, size_t from, s
     }
 }
 
-void KeyLayout::packString(const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const {
+void KeyLayout::packString(
+    const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const {
     const Column* values = &column;
     const uint8_t* nulls = nullptr;
     if (part.nullable) {
@@ -140,7 +144,10 @@ void KeyLayout::packString(const Part& part, const Column& column, size_t from, 
     }
 }
 
-void KeyLayout::packSerialized(std::span<const ColumnPtr> columns, size_t from, size_t rows, KeyBatch& batch) const {
+void KeyLayout::packSerialized(std::span<const ColumnPtr> columns,
+                               size_t from,
+                               size_t rows,
+                               KeyBatch& batch) const {
     batch.serialized.clear();
     batch.serialized_ends.resize(rows);
     for (size_t i = 0; i < rows; ++i) {
@@ -164,7 +171,8 @@ void KeyLayout::pack(std::span<const ColumnPtr> columns, size_t from, size_t row
         packSerialized(columns, from, rows, batch);
     } else if (parts_.size() == 1 && !parts_[0].nullable && parts_[0].width == 8) {
         batch.words = reinterpret_cast<const uint64_t*>(fixedBytes(*columns[0], from, 8));
-    } else if (parts_.size() == 1 && !parts_[0].nullable && (parts_[0].width == 1 || parts_[0].width == 2 || parts_[0].width == 4)) {
+    } else if (parts_.size() == 1 && !parts_[0].nullable &&
+               (parts_[0].width == 1 || parts_[0].width == 2 || parts_[0].width == 4)) {
         batch.words_buffer.resize(rows);
         const char* bytes = fixedBytes(*columns[0], from, parts_[0].width);
         if (parts_[0].width == 1)
@@ -201,7 +209,8 @@ void KeyLayout::unpackFixed(const Part& part, char* const* rows, size_t count, C
     if (column.kind() == ColumnKind::FixedString) {
         PodVector<char>& chars = static_cast<FixedStringColumn&>(column).chars();
         chars.resize(count * part.width);
-        for (size_t i = 0; i < count; ++i) std::memcpy(chars.data() + i * part.width, rows[i] + part.offset, part.width);
+        for (size_t i = 0; i < count; ++i)
+            std::memcpy(chars.data() + i * part.width, rows[i] + part.offset, part.width);
         return;
     }
     const auto attempt = [&]<typename T>(Tag<T>) {

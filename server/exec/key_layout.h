@@ -22,8 +22,8 @@ struct KeyString {
 /// How the keys of a GROUP BY lie at the start of a group's row:
 ///   words * 8 bytes  keys of constant width (and flags of NULL) one after another, zero-padded
 ///   24 bytes         only with has_string: hash, KeyString
-/// Keys of constant width up to 32 bytes in all, and at most one String among them, are kept as they are; anything else
-/// is serialised into the string.
+/// Keys of constant width up to 32 bytes in all, and at most one String among them, are kept as they are;
+/// anything else is serialised into the string.
 class KeyLayout {
 public:
     /// `types` without LowCardinality at the top.

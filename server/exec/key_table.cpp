@@ -9,7 +9,8 @@ namespace shardd::exec {
 
 namespace {
 
-/// How far ahead of the row in work slots are fetched: long enough for a miss, short enough for the fill buffers.
+/// How far ahead of the row in work slots are fetched: long enough for a miss, short enough for the fill
+/// buffers.
 constexpr size_t kPrefetchDistance = 12;
 /// Tables below this many slots stay in the first caches by themselves.
 constexpr size_t kPrefetchFrom = size_t{1} << 13;
@@ -106,7 +107,8 @@ public:
         slots_.resizeZeroed(std::max(old.size() * 2, slotsFor(keys)));
         const size_t mask = slots_.size() - 1;
         for (size_t i = 0; i < old.size(); ++i) {
-            if (i + kPrefetchDistance < old.size()) __builtin_prefetch(reinterpret_cast<const char*>(old[i + kPrefetchDistance] & kAddress));
+            if (i + kPrefetchDistance < old.size())
+                __builtin_prefetch(reinterpret_cast<const char*>(old[i + kPrefetchDistance] & kAddress));
             if (old[i] == 0) continue;
             size_t slot = hashOf(reinterpret_cast<const char*>(old[i] & kAddress)) & mask;
             while (slots_[slot] != 0) slot = (slot + 1) & mask;
@@ -121,7 +123,8 @@ private:
         KeyString text;
     };
 
-    static void fetchAhead(const uint64_t* slots, size_t mask, const uint64_t* hashes, size_t i, size_t rows) {
+    static void fetchAhead(
+        const uint64_t* slots, size_t mask, const uint64_t* hashes, size_t i, size_t rows) {
         if (i + kPrefetchDistance < rows) __builtin_prefetch(&slots[hashes[i + kPrefetchDistance] & mask]);
         if (i + kPrefetchDistance / 3 < rows) {
             const uint64_t entry = slots[hashes[i + kPrefetchDistance / 3] & mask];
@@ -129,12 +132,14 @@ private:
         }
     }
 
-    static char* makeRow(const KeyBatch& batch, size_t i, GroupStore& store, const GroupRowFormat& format, Arena& arena) {
+    static char* makeRow(
+        const KeyBatch& batch, size_t i, GroupStore& store, const GroupRowFormat& format, Arena& arena) {
         char* row = store.allocate(batch.hashes[i], format.row_bytes);
         if constexpr (Words != 0) std::memcpy(row, batch.words + i * Words, Words * 8);
         if constexpr (HasString) {
             const KeyString& text = batch.strings[i];
-            const StoredString stored{batch.hashes[i], {arena.insert({text.data, text.size}).data(), text.size}};
+            const StoredString stored{batch.hashes[i],
+                                      {arena.insert({text.data, text.size}).data(), text.size}};
             std::memcpy(row + Words * 8, &stored, sizeof(stored));
         }
         std::memset(row + format.states_offset, 0, format.row_bytes - format.states_offset);

@@ -9,14 +9,15 @@
 
 namespace shardd::exec {
 
-/// How rows of groups are laid out: keys (KeyLayout), then states, each aligned, then perhaps a flag. Everything behind
-/// the keys of a new row is zero.
+/// How rows of groups are laid out: keys (KeyLayout), then states, each aligned, then perhaps a flag.
+/// Everything behind the keys of a new row is zero.
 struct GroupRowFormat {
     size_t states_offset = 0;
     size_t row_bytes = 0;
 };
 
-/// Where new groups of a worker go: one row of bytes each, by partition (the hash's bits 40..47) once there are many.
+/// Where new groups of a worker go: one row of bytes each, by partition (the hash's bits 40..47) once there
+/// are many.
 class GroupStore {
 public:
     static constexpr size_t kPartitions = 256;
@@ -54,8 +55,8 @@ private:
     bool partitioned_ = false;
 };
 
-/// From keys to the rows of their groups: open addressing, a slot is the row's address (48 bits) under 16 bits of the
-/// hash, so that other keys are seldom touched. Rows are owned by somebody else and never move.
+/// From keys to the rows of their groups: open addressing, a slot is the row's address (48 bits) under 16
+/// bits of the hash, so that other keys are seldom touched. Rows are owned by somebody else and never move.
 /// Threads: one at a time.
 class KeyTable {
 public:
@@ -67,8 +68,8 @@ public:
 
     virtual ~KeyTable() = default;
 
-    /// places[i] becomes the row of key i. Rows made here have their key, and are appended to `fresh` if that is given.
-    /// The table must have room: see fits().
+    /// places[i] becomes the row of key i. Rows made here have their key, and are appended to `fresh` if that
+    /// is given. The table must have room: see fits().
     virtual void lookUp(const KeyBatch& batch,
                         GroupStore& store,
                         const GroupRowFormat& format,
@@ -77,8 +78,8 @@ public:
                         char** places,
                         PodVector<char*>* fresh) = 0;
 
-    /// For merging: owners[i] becomes the row that holds the key of rows[i], which is rows[i] itself when it is the
-    /// first one. The table must have room.
+    /// For merging: owners[i] becomes the row that holds the key of rows[i], which is rows[i] itself when it
+    /// is the first one. The table must have room.
     virtual void adopt(char* const* rows, size_t count, char** owners) = 0;
 
     /// The partition of a row, from its stored key.

@@ -46,7 +46,10 @@ public:
 class TotalsSink final : public ForwardingSink {
 public:
     TotalsSink(const plan::TotalsStep& step, const StepPlace& place, Sink& next)
-        : ForwardingSink(next), step_(step), place_(place), totals_(totalsPlan(step.calls), callsHeader(step, place.header), place.context) {}
+        : ForwardingSink(next),
+          step_(step),
+          place_(place),
+          totals_(totalsPlan(step.calls), callsHeader(step, place.header), place.context) {}
 
     Flow consume(size_t worker, Block block) override {
         if (block.is_overflows) {
@@ -69,7 +72,8 @@ public:
         passed_rows_.fetch_add(block.rows);
         if (block.rows == 0) return Flow::More;
         if (step_.mode != plan::TotalsMode::BeforeHaving) totals_.add(worker, block);
-        if (!enough_.load() && next_.consume(worker, std::move(finished)) == Flow::Enough) enough_.store(true);
+        if (!enough_.load() && next_.consume(worker, std::move(finished)) == Flow::Enough)
+            enough_.store(true);
         return Flow::More;  // the totals need the other groups too
     }
 
@@ -94,7 +98,9 @@ public:
     }
 
 private:
-    bool isKey(const std::string& name) const { return std::find(step_.keys.begin(), step_.keys.end(), name) != step_.keys.end(); }
+    bool isKey(const std::string& name) const {
+        return std::find(step_.keys.begin(), step_.keys.end(), name) != step_.keys.end();
+    }
 
     bool overflowsCount() const {
         switch (step_.mode) {
@@ -104,7 +110,8 @@ private:
             case plan::TotalsMode::AfterHavingExclusive:
                 return false;
             case plan::TotalsMode::AfterHavingAuto:
-                return static_cast<double>(passed_rows_.load()) >= step_.auto_threshold * static_cast<double>(all_rows_.load());
+                return static_cast<double>(passed_rows_.load()) >=
+                       step_.auto_threshold * static_cast<double>(all_rows_.load());
         }
         return false;
     }
@@ -114,7 +121,8 @@ private:
         result.rows = block.rows;
         Arena arena;
         for (const NamedColumn& column : place_.header.columns) {
-            const auto call = std::find_if(step_.calls.begin(), step_.calls.end(), [&](const auto& c) { return c.name == column.name; });
+            const auto call = std::find_if(step_.calls.begin(), step_.calls.end(),
+                                           [&](const auto& c) { return c.name == column.name; });
             if (call == step_.calls.end()) {
                 result.columns.push_back(block.get(column.name));
                 continue;
