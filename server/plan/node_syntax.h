@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "server/plan/query_tree.h"
+#include "server/sql/ast.h"
+
+namespace shardd::plan {
+
+/// How a query tree becomes syntax again.
+struct SyntaxOptions {
+    enum class Dialect : uint8_t {
+        Analyzer,  // `__table1`.`k` AS `k`, constants with _CAST where their literal would be another type
+        Old,       // k, for servers before the analyzer: no qualifiers, no _CAST
+    };
+
+    Dialect dialect = Dialect::Analyzer;
+    /// For GLOBAL IN: from a set node's name to the table that travels with the query.
+    std::map<std::string, std::string> sent_sets = {};
+    /// For shards: a sharded table is called by the name it has there.
+    bool for_shard = true;
+};
+
+/// One expression as syntax, its leaves included. The node must be one that can be written: a set of a GLOBAL
+/// IN needs its name in `sent_sets`.
+sql::ExpressionPtr expressionSyntax(const Node& node, const SyntaxOptions& options);
+
+/// A constant as a literal, or as _CAST(literal, 'Type').
+sql::ExpressionPtr constantSyntax(const Node& node, const SyntaxOptions& options);
+
+/// One SELECT as syntax: nothing implied, every column under an alias, directions and offsets explicit.
+std::shared_ptr<sql::Select> selectSyntax(const QueryNode& query, const SyntaxOptions& options);
+
+/// A whole query tree.
+sql::QueryPtr querySyntax(const QueryTree& tree, const SyntaxOptions& options);
+
+}  // namespace shardd::plan

@@ -1,0 +1,15 @@
+#include "server/plan/shard_text.h"
+
+#include "server/plan/node_syntax.h"
+#include "server/sql/printer.h"
+
+namespace shardd::plan {
+
+std::string shardText(const QueryNode& query, const std::map<std::string, std::string>& sent_sets) {
+    const SyntaxOptions options{
+        .dialect = SyntaxOptions::Dialect::Analyzer, .sent_sets = sent_sets, .for_shard = true};
+    return sql::toText(*selectSyntax(query, options),
+                       {.multi_line = false, .quoting = sql::PrintOptions::Quoting::Always});
+}
+
+}  // namespace shardd::plan
