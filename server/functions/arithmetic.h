@@ -4,7 +4,8 @@
 
 #include "server/functions/function.h"
 
-/// Arithmetic of two columns: its operations, the types they give, and the kernels, one file a kind of numbers.
+/// Arithmetic of two columns: its operations, the types they give, and the kernels, one file a kind of
+/// numbers.
 namespace shardd::functions {
 
 enum class ArithmeticOp : uint8_t { Plus, Minus, Multiply, Divide, IntDiv, Modulo, PositiveModulo, Gcd, Lcm };

@@ -33,20 +33,25 @@ TypePtr decimalResult(ArithmeticOp op, const Type& left, const Type& right) {
     if ((!left.isDecimal() && !a.valid()) || (!right.isDecimal() && !b.valid())) return nullptr;
     if (a.is_float || b.is_float) return op == ArithmeticOp::IntDiv ? nullptr : types::float64();
     if (op == ArithmeticOp::Gcd || op == ArithmeticOp::Lcm) return nullptr;
-    if (op == ArithmeticOp::IntDiv) return typeOfShape(false, true, left.isDecimal() ? left.width() : a.bytes);
-    const TypeKind kind = !left.isDecimal() ? right.kind() : !right.isDecimal() ? left.kind() : std::max(left.kind(), right.kind());
+    if (op == ArithmeticOp::IntDiv)
+        return typeOfShape(false, true, left.isDecimal() ? left.width() : a.bytes);
+    const TypeKind kind = !left.isDecimal()    ? right.kind()
+                          : !right.isDecimal() ? left.kind()
+                                               : std::max(left.kind(), right.kind());
     unsigned scale = std::max(left.scale(), right.scale());
     if (left.isDecimal() && right.isDecimal()) {
         if (op == ArithmeticOp::Multiply) scale = left.scale() + right.scale();
         if (op == ArithmeticOp::Divide) {
             if (left.scale() < right.scale())
-                throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Decimal result's scale is less than argument's one");
+                throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                            "Decimal result's scale is less than argument's one");
             scale = left.scale();
         }
     }
     const unsigned precision = greatestPrecision(kind);
     if (scale > precision)
-        throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Scale {} is out of bounds (max scale: {})", scale, precision);
+        throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Scale {} is out of bounds (max scale: {})", scale,
+                    precision);
     return types::decimal(precision, scale);
 }
 
@@ -55,7 +60,9 @@ namespace {
 unsigned bitLength(const Int256& value) {
     const UInt256 magnitude(value.negative() ? -value : value);
     for (int word = 3; word >= 0; --word)
-        if (magnitude.words[word]) return static_cast<unsigned>(word) * 64 + static_cast<unsigned>(std::bit_width(magnitude.words[word]));
+        if (magnitude.words[word])
+            return static_cast<unsigned>(word) * 64 +
+                   static_cast<unsigned>(std::bit_width(magnitude.words[word]));
     return 0;
 }
 
@@ -83,7 +90,8 @@ template <typename N>
 bool multiplyOverflow(const N& a, const N& b, N& result) {
     if constexpr (sizeof(N) == 32) {
         result = a * b;
-        return bitLength(a) + bitLength(b) > 256 || (bitLength(a) + bitLength(b) >= 255 && a && result / a != b);
+        return bitLength(a) + bitLength(b) > 256 ||
+               (bitLength(a) + bitLength(b) >= 255 && a && result / a != b);
     } else {
         return __builtin_mul_overflow(a, b, &result);
     }
@@ -114,7 +122,8 @@ public:
         switch (call_.op) {
             case ArithmeticOp::Plus:
             case ArithmeticOp::Minus:
-                return sum(power<N>(scale - left_scale), power<N>(scale - right_scale), call_.op == ArithmeticOp::Minus);
+                return sum(power<N>(scale - left_scale), power<N>(scale - right_scale),
+                           call_.op == ArithmeticOp::Minus);
             case ArithmeticOp::Multiply:
                 return product();
             case ArithmeticOp::Divide:
@@ -162,7 +171,8 @@ private:
         runBinary(*a_, *b_, out.data(), call_.rows, [&](N x, N y) {
             const size_t here = row++;
             if (y != N(0)) return action(x, y);
-            if (call_.on_bad == OnBadDivision::Throw) throw Error(ErrorCode::ILLEGAL_DIVISION, "Division by zero");
+            if (call_.on_bad == OnBadDivision::Throw)
+                throw Error(ErrorCode::ILLEGAL_DIVISION, "Division by zero");
             if (call_.nulls) (*call_.nulls)[here] = 1;
             return N(0);
         });
@@ -238,7 +248,8 @@ ColumnPtr decimalToFloat(const ColumnPtr& column, const Type& type) {
     }
     const size_t rows = column->size();
     PodVector<double> out(rows);
-    if (rows != 0) convertKernel(type.physical(), Physical::Float64)(column->bytesAt(0).data(), out.data(), rows);
+    if (rows != 0)
+        convertKernel(type.physical(), Physical::Float64)(column->bytesAt(0).data(), out.data(), rows);
     const double divisor = formats::powerOfTen(type.scale()).toDouble();
     for (double& value : out) value /= divisor;
     return std::make_shared<FixedColumn<double>>(std::move(out));

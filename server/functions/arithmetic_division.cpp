@@ -80,7 +80,8 @@ ColumnPtr runByConstant(const ArithmeticCall& call, W divisor) {
         if constexpr (sizeof(W) == 8) {
             W all = 0;
             for (size_t i = 0; i < count; ++i) all |= left[i];
-            if (static_cast<uint64_t>(all) >> 32 == 0 && divisor > 0 && static_cast<uint64_t>(divisor) >> 32 == 0) {
+            if (static_cast<uint64_t>(all) >> 32 == 0 && divisor > 0 &&
+                static_cast<uint64_t>(divisor) >> 32 == 0) {
                 const auto small = static_cast<uint32_t>(divisor);
                 for (size_t i = 0; i < count; ++i) {
                     const auto value = static_cast<uint32_t>(left[i]);
@@ -89,7 +90,8 @@ ColumnPtr runByConstant(const ArithmeticCall& call, W divisor) {
                 continue;
             }
         }
-        for (size_t i = 0; i < count; ++i) to[i] = narrow<R>(kRemainder ? left[i] % divisor : left[i] / divisor);
+        for (size_t i = 0; i < count; ++i)
+            to[i] = narrow<R>(kRemainder ? left[i] % divisor : left[i] / divisor);
     }
     return std::make_shared<FixedColumn<R>>(std::move(out));
 }
@@ -118,7 +120,8 @@ ColumnPtr divideIntegers(const ArithmeticCall& call) {
     });
 }
 
-/// Wide numbers are computed as they are and narrowed afterwards: they are rare, and each pair of types costs code.
+/// Wide numbers are computed as they are and narrowed afterwards: they are rare, and each pair of types costs
+/// code.
 template <typename W, bool kRemainder>
 ColumnPtr divideWide(const ArithmeticCall& call) {
     const ColumnPtr wide = divideIntegers<W, W, kRemainder>(call);
@@ -134,23 +137,27 @@ ColumnPtr divideWide(const ArithmeticCall& call) {
     return result;
 }
 
-/// As the pair of C++ types of that width would divide: a signed and an unsigned side are both taken as signed.
+/// As the pair of C++ types of that width would divide: a signed and an unsigned side are both taken as
+/// signed.
 template <typename R>
 ColumnPtr intDivIntegers(const ArithmeticCall& call) {
     const NumberShape a = shapeOf(*call.left.type);
     const NumberShape b = shapeOf(*call.right.type);
     if (a.bytes > 16 || b.bytes > 16) {
-        return a.is_signed || b.is_signed ? divideWide<Int256, false>(call) : divideWide<UInt256, false>(call);
+        return a.is_signed || b.is_signed ? divideWide<Int256, false>(call)
+                                          : divideWide<UInt256, false>(call);
     }
     if (a.bytes > 8 || b.bytes > 8) {
-        return a.is_signed || b.is_signed ? divideWide<Int128, false>(call) : divideWide<UInt128, false>(call);
+        return a.is_signed || b.is_signed ? divideWide<Int128, false>(call)
+                                          : divideWide<UInt128, false>(call);
     }
     if (!a.is_signed && !b.is_signed) return divideIntegers<uint64_t, R, false>(call);
     if (a.is_signed && b.is_signed) {
         // The least value of the left type divided by -1 is refused even where a wider type could hold it.
         const Int128 lowest = -(Int128(1) << (a.bytes * 8 - 1));
         const auto refused = static_cast<int64_t>(lowest);
-        const bool constant_divisor = call.right.column->kind() == ColumnKind::Const && call.right.column->value(0).to<int64_t>() != -1;
+        const bool constant_divisor =
+            call.right.column->kind() == ColumnKind::Const && call.right.column->value(0).to<int64_t>() != -1;
         if (constant_divisor) return divideIntegers<int64_t, R, false>(call);
         return runChecked<int64_t, R>(call, [refused](int64_t x, int64_t y, bool& bad) -> R {
             bad = y == 0 || (y == -1 && x == refused);
@@ -247,7 +254,9 @@ ColumnPtr positiveModuloIntegers(const ArithmeticCall& call) {
     });
 }
 
-uint64_t magnitude(int64_t value) { return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value); }
+uint64_t magnitude(int64_t value) {
+    return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+}
 
 uint64_t gcd(uint64_t a, uint64_t b) {
     while (b != 0) {
@@ -311,7 +320,8 @@ ColumnPtr divideNumbers(const ArithmeticCall& call) {
                 if constexpr (std::is_floating_point_v<R>)
                     return nullptr;
                 else
-                    return call.op == ArithmeticOp::Modulo ? moduloIntegers<R>(call) : positiveModuloIntegers<R>(call);
+                    return call.op == ArithmeticOp::Modulo ? moduloIntegers<R>(call)
+                                                           : positiveModuloIntegers<R>(call);
             });
         case ArithmeticOp::Gcd:
         case ArithmeticOp::Lcm:

@@ -66,10 +66,12 @@ ColumnPtr compute(const ArithmeticCall& call) {
     PodVector<T> out(call.rows);
     switch (call.op) {
         case ArithmeticOp::Plus:
-            runBinary(a, b, out.data(), call.rows, [](T x, T y) { return static_cast<T>(static_cast<W>(x) + static_cast<W>(y)); });
+            runBinary(a, b, out.data(), call.rows,
+                      [](T x, T y) { return static_cast<T>(static_cast<W>(x) + static_cast<W>(y)); });
             break;
         case ArithmeticOp::Minus:
-            runBinary(a, b, out.data(), call.rows, [](T x, T y) { return static_cast<T>(static_cast<W>(x) - static_cast<W>(y)); });
+            runBinary(a, b, out.data(), call.rows,
+                      [](T x, T y) { return static_cast<T>(static_cast<W>(x) - static_cast<W>(y)); });
             break;
         default:
             // 16-bit factors promote to int, whose product may overflow.
@@ -87,7 +89,8 @@ ColumnPtr compute(const ArithmeticCall& call) {
 
 ColumnPtr addNumbers(const ArithmeticCall& call) {
     ColumnPtr result;
-    const bool known = dispatchNumber(call.result->physical(), [&](auto tag) { result = compute<typename decltype(tag)::Type>(call); });
+    const bool known = dispatchNumber(
+        call.result->physical(), [&](auto tag) { result = compute<typename decltype(tag)::Type>(call); });
     SHARDD_CHECK(known);
     return result;
 }

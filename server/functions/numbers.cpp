@@ -45,7 +45,9 @@ NumberShape shapeOf(const Type& type) {
 
 const TypePtr& typeOfShape(bool is_float, bool is_signed, size_t bytes) {
     if (is_float)
-        return types::simple(bytes <= 2 ? TypeKind::BFloat16 : bytes == 4 ? TypeKind::Float32 : TypeKind::Float64);
+        return types::simple(bytes <= 2   ? TypeKind::BFloat16
+                             : bytes == 4 ? TypeKind::Float32
+                                          : TypeKind::Float64);
     switch (bytes) {
         case 1:
             return types::simple(is_signed ? TypeKind::Int8 : TypeKind::UInt8);
@@ -97,8 +99,8 @@ void convertMany(const void* from, void* to, size_t count) {
 template <typename From>
 ConvertKernel kernelTo(Physical to) {
     switch (to) {
-#define CASE(name, type)   \
-    case Physical::name:   \
+#define CASE(name, type) \
+    case Physical::name: \
         return convertMany<From, type>;
         CASE(UInt8, uint8_t)
         CASE(UInt16, uint16_t)
@@ -125,8 +127,8 @@ ConvertKernel kernelTo(Physical to) {
 
 ConvertKernel convertKernel(Physical from, Physical to) {
     switch (from) {
-#define CASE(name, type)   \
-    case Physical::name:   \
+#define CASE(name, type) \
+    case Physical::name: \
         return kernelTo<type>(to);
         CASE(UInt8, uint8_t)
         CASE(UInt16, uint16_t)

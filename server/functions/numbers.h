@@ -45,8 +45,8 @@ constexpr Physical physicalOf() {
 
 constexpr size_t kChunkRows = 1024;
 
-/// A column of numbers as `T`, read chunk by chunk: where it is no T already, a chunk is converted in a buffer that stays
-/// in the first cache.
+/// A column of numbers as `T`, read chunk by chunk: where it is no T already, a chunk is converted in a
+/// buffer that stays in the first cache.
 template <typename T>
 class Operand {
 public:
