@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+
+#include "server/plan/query_tree.h"
+
+namespace shardd::plan {
+
+/// Calls `visit` for the node and, while it answers true, for what stands below: arguments, a window's parts.
+template <typename Visit>
+void walk(const NodePtr& node, Visit&& visit) {
+    if (!node || !visit(node)) return;
+    for (const NodePtr& argument : node->arguments) walk(argument, visit);
+    if (node->window) {
+        for (const NodePtr& part : node->window->partition_by) walk(part, visit);
+        for (const auto& order : node->window->order_by) walk(order.node, visit);
+    }
+}
+
+/// Every expression of the query, each once: the roots to walk from.
+template <typename Visit>
+void forEachRoot(const QueryNode& query, Visit&& visit) {
+    for (const ArrayJoinElement& element : query.array_join) visit(element.array);
+    for (const NodePtr& node : {query.prewhere, query.where}) visit(node);
+    for (const Projection& projection : query.projection) visit(projection.node);
+    for (const NodePtr& node : query.group_by) visit(node);
+    for (const NodePtr& node : {query.having, query.qualify}) visit(node);
+    for (const OrderItem& item : query.order_by) visit(item.node);
+    for (const NodePtr& node : query.limit_by) visit(node);
+}
+
+inline bool containsName(const std::vector<NodePtr>& nodes, const std::string& name) {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const NodePtr& node) { return node->name == name; });
+}
+
+inline void addDistinct(std::vector<NodePtr>& nodes, const NodePtr& node) {
+    if (!containsName(nodes, node->name)) nodes.push_back(node);
+}
+
+/// Whether no column, aggregate or parameter stands below: the same for every row.
+inline bool isRowless(const NodePtr& node) {
+    bool rowless = true;
+    walk(node, [&](const NodePtr& inner) {
+        if (inner->kind != Node::Kind::Constant && inner->kind != Node::Kind::Function && inner->kind != Node::Kind::Set) rowless = false;
+        return rowless;
+    });
+    return rowless;
+}
+
+/// Fills query.aggregates and query.windows from its clauses.
+void collectAggregates(QueryNode& query);
+
+}  // namespace shardd::plan

@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include "common/base/city_hash.h"
+#include "common/columns/create_column.h"
+#include "server/plan/query_tree_walk.h"
+#include "server/plan/select_planner.h"
+#include "server/plan/shard_text.h"
+
+namespace shardd::plan {
+
+using storage::Stage;
+
+namespace {
+
+/// Blocks that are there already.
+class BlocksSource final : public BlockSource {
+public:
+    BlocksSource(Block header, std::vector<Block> blocks) : header_(std::move(header)), blocks_(std::move(blocks)) {}
+
+    const Block& header() const override { return header_; }
+
+    std::optional<Block> next() override {
+        while (at_ < blocks_.size()) {
+            Block block = std::move(blocks_[at_++]);
+            if (block.rows > 0) return block;
+        }
+        return std::nullopt;
+    }
+
+private:
+    Block header_;
+    std::vector<Block> blocks_;
+    size_t at_ = 0;
+};
+
+StepPtr blocksStep(Block header, std::vector<Block> blocks, std::string description) {
+    SourceStep source;
+    source.description = std::move(description);
+    source.open = [header, blocks] { return std::make_unique<BlocksSource>(header, blocks); };
+    return makeStep(std::move(source), header);
+}
+
+/// Names of the source's columns that the query uses anywhere, in the source's order.
+std::vector<std::string> usedColumns(const QueryNode& query, const TableSource& source, const NodePtr& except) {
+    std::unordered_set<std::string> used;
+    forEachRoot(query, [&](const NodePtr& root) {
+        if (root == except) return;
+        walk(root, [&](const NodePtr& node) {
+            if (node->kind == Node::Kind::Column && node->source.get() == &source) used.insert(node->column);
+            return true;
+        });
+    });
+    std::vector<std::string> result;
+    for (const auto& [name, type] : source.columns)
+        if (used.contains(name)) result.push_back(name);
+    return result;
+}
+
+std::vector<std::string> columnsOf(const NodePtr& root) {
+    std::vector<std::string> result;
+    walk(root, [&](const NodePtr& node) {
+        if (node->kind == Node::Kind::Column && std::find(result.begin(), result.end(), node->column) == result.end()) result.push_back(node->column);
+        return true;
+    });
+    return result;
+}
+
+/// The condition may run inside a scan: it only looks at columns of the row.
+bool scanCanEvaluate(const NodePtr& condition) {
+    bool can = true;
+    walk(condition, [&](const NodePtr& node) {
+        if (node->kind == Node::Kind::ArrayJoinColumn || node->kind == Node::Kind::Aggregate || node->kind == Node::Kind::Window) can = false;
+        if (node->kind == Node::Kind::Function && !node->function->traits().deterministic_in_query) can = false;
+        return can;
+    });
+    return can;
+}
+
+/// The tree with only the needed columns in its SELECT list, where leaving one out changes nothing else.
+QueryTreePtr pruneProjection(const QueryTreePtr& tree, const std::vector<std::string>& needed) {
+    if (tree->operation != SetOperation::Select || tree->select->distinct || tree->select->totals) return tree;
+    auto query = std::make_shared<QueryNode>(*tree->select);
+    auto pruned = std::make_shared<QueryTree>();
+    query->projection.clear();
+    for (const Projection& projection : tree->select->projection)
+        if (projection.node->has_array_join || std::find(needed.begin(), needed.end(), projection.alias) != needed.end()) query->projection.push_back(projection);
+    const auto keepOne = [&] {
+        if (query->projection.empty()) query->projection.push_back(tree->select->projection[0]);
+    };
+    keepOne();
+    collectAggregates(*query);
+    if (tree->select->aggregated() && !query->aggregated()) {
+        for (const Projection& projection : tree->select->projection)
+            if (projection.node->has_aggregate) {
+                query->projection.push_back(projection);
+                break;
+            }
+        collectAggregates(*query);
+        if (!query->aggregated()) return tree;
+    }
+    for (const Projection& projection : query->projection) pruned->columns.emplace_back(projection.alias, projection.node->type);
+    pruned->select = std::move(query);
+    return pruned;
+}
+
+}  // namespace
+
+void SelectPlanner::planSource() {
+    const TableSource& source = *query_.sources[0];
+    switch (source.kind) {
+        case TableSource::Kind::None: {
+            Block one;
+            one.rows = 1;
+            setStep(blocksStep(Block(), {std::move(one)}, "one row"));
+            break;
+        }
+        case TableSource::Kind::Subquery:
+            planSubquery(source);
+            break;
+        case TableSource::Kind::Table:
+        case TableSource::Kind::TableFunction:
+            if (source.storage->distributed())
+                planRemote(source);
+            else
+                planScan(source);
+            break;
+    }
+}
+
+void SelectPlanner::planScan(const TableSource& source) {
+    ScanStep scan;
+    scan.table = source.storage;
+    const bool can_prewhere = source.storage->supportsPrewhere();
+    if (query_.prewhere && !can_prewhere)
+        throw Error(ErrorCode::ILLEGAL_PREWHERE, "Storage {} does not support PREWHERE", source.storage->schema()->engine);
+    NodePtr taken = query_.prewhere;
+    if (taken) {
+        prewhere_taken_ = true;
+    } else if (can_prewhere && query_.where && query_.array_join.empty() && scanCanEvaluate(query_.where) &&
+               columnsOf(query_.where).size() < usedColumns(query_, source, nullptr).size()) {
+        // Reading the condition's columns first pays when others can be left out for the rows that fail.
+        taken = query_.where;
+        where_taken_ = true;
+    }
+    scan.columns = usedColumns(query_, source, taken);
+    if (taken) {
+        scan.prewhere = Compiler(Block(), context_, true).compile(taken);
+        scan.prewhere_columns = columnsOf(taken);
+    }
+    const bool rows_pass = !query_.where && !query_.prewhere && query_.array_join.empty() && !query_.aggregated() && !query_.distinct &&
+                           query_.order_by.empty() && !query_.limit_by_limit && query_.windows.empty() && !query_.having && !query_.qualify;
+    if (rows_pass) scan.limit_rows = query_.limit ? keptRows() : limit_rows_;
+
+    Block raw;
+    Block header;
+    ProjectStep rename;
+    for (const auto& [name, type] : source.columns) {
+        if (std::find(scan.columns.begin(), scan.columns.end(), name) == scan.columns.end()) continue;
+        raw.columns.push_back({name, type, ColumnPtr(createColumn(*type))});
+        header.columns.push_back({source.id + "." + name, type, raw.columns.back().column});
+        rename.columns.push_back({source.id + "." + name, inputExpression(name, type)});
+    }
+    rename.input = makeStep(std::move(scan), std::move(raw));
+    setStep(makeStep(std::move(rename), std::move(header)));
+}
+
+void SelectPlanner::planSubquery(const TableSource& source) {
+    const std::vector<std::string> needed = usedColumns(query_, source, nullptr);
+    PlannerContext inner = context_;
+    inner.stage = Stage::Complete;
+    QueryTreePtr tree = source.subquery;
+    // Column aliases of the table expression rename by place, so then all columns stay.
+    bool same_names = true;
+    for (size_t i = 0; i < tree->columns.size(); ++i) same_names = same_names && tree->columns[i].first == source.columns[i].first;
+    if (same_names) tree = pruneProjection(tree, needed);
+    const StepPtr step = planTree(tree, inner, plan_, 0);
+    ProjectStep rename;
+    Block header;
+    for (const std::string& name : needed) {
+        size_t place = 0;
+        if (same_names) {
+            place = *step->header.find(name);
+        } else {
+            while (source.columns[place].first != name) ++place;
+        }
+        const NamedColumn& column = step->header.columns[place];
+        header.columns.push_back({source.id + "." + name, column.type, ColumnPtr(createColumn(*column.type))});
+        rename.columns.push_back({source.id + "." + name, inputExpression(column.name, column.type)});
+    }
+    rename.input = step;
+    setStep(makeStep(std::move(rename), std::move(header)));
+}
+
+Block SelectPlanner::remoteHeader(Stage stage) const {
+    Block header;
+    const auto add = [&](const std::string& name, const TypePtr& type) {
+        if (!header.find(name)) header.columns.push_back({name, type, ColumnPtr(createColumn(*type))});
+    };
+    if (stage == Stage::Complete) {
+        for (const Projection& projection : query_.projection)
+            header.columns.push_back({projection.alias, projection.node->type, ColumnPtr(createColumn(*projection.node->type))});
+        return header;
+    }
+    if (stage == Stage::WithMergeableState && query_.aggregated()) {
+        if (!query_.grouping_sets.empty()) add("__grouping_set", types::uint64());
+        for (const NodePtr& key : query_.group_by) add(key->name, key->type);
+        for (const NodePtr& node : query_.aggregates) add(node->name, node->aggregate->stateType());
+        return header;
+    }
+    if (stage == Stage::WithMergeableState && !query_.windows.empty()) {
+        forEachRoot(query_, [&](const NodePtr& root) {
+            if (root == query_.where || root == query_.prewhere) return;
+            walk(root, [&](const NodePtr& node) {
+                const bool leaf = node->kind == Node::Kind::Column || node->kind == Node::Kind::ArrayJoinColumn;
+                if (leaf) add(node->name, node->type);
+                return !leaf;
+            });
+        });
+        return header;
+    }
+    for (const NodePtr& node : outputNodes())
+        if (!isRowless(node)) add(node->name, node->type);
+    return header;
+}
+
+void SelectPlanner::sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names) {
+    forEachRoot(query_, [&](const NodePtr& root) {
+        walk(root, [&](const NodePtr& node) {
+            if (node->kind != Node::Kind::Function || !node->function_name.starts_with("global") || node->arguments.size() != 2) return true;
+            const NodePtr& set = node->arguments[1];
+            if (set->kind != Node::Kind::Set || !set->subquery || names.contains(set->name)) return true;
+            Block rows = makeHeader(set->subquery->columns);
+            if (context_.run) {
+                PlannerContext inner = context_;
+                inner.stage = Stage::Complete;
+                Block answer = context_.run(planQuery(set->subquery, inner).root);
+                if (answer.rows > 0) rows = std::move(answer);
+            }
+            const std::string table = fmt::format("_data_{}_{}", cityHash64(set->name + context_.initial_query_id), query.external_tables.size() + 1);
+            names[set->name] = table;
+            query.external_tables.emplace_back(table, std::vector<Block>{std::move(rows)});
+            return true;
+        });
+    });
+}
+
+std::vector<std::pair<std::string, std::string>> SelectPlanner::remoteSettings() const {
+    std::vector<std::pair<std::string, std::string>> result;
+    for (const SettingChange& change : query_.settings.changed())
+        if (change.name != "limit" && change.name != "offset") result.emplace_back(change.name, change.value);
+    return result;
+}
+
+void SelectPlanner::planRemote(const TableSource& source) {
+    const storage::DistributedSource& distributed = *source.storage->distributed();
+    const StageChoice choice = chooseStage(query_, distributed, to_, context_);
+    const bool whole_answer = query_.settings->distributed_group_by_no_merge != 0;
+    if (choice.shards.empty()) {
+        // Nobody to ask: in mode 0 the query runs here over no rows, otherwise there is no answer at all.
+        Block header;
+        if (whole_answer) {
+            header = remoteHeader(choice.stage);
+            from_ = choice.stage;
+        } else {
+            for (const std::string& name : usedColumns(query_, source, nullptr))
+                for (const auto& [column, type] : source.columns)
+                    if (column == name) header.columns.push_back({source.id + "." + name, type, ColumnPtr(createColumn(*type))});
+        }
+        setStep(blocksStep(std::move(header), {}, "no shard"));
+        return;
+    }
+    RemoteScanStep remote;
+    remote.table = source.storage;
+    remote.query.stage = choice.stage;
+    remote.query.shards = choice.shards;
+    std::map<std::string, std::string> sent_sets;
+    sendSets(remote.query, sent_sets);
+    remote.query.text = shardText(query_, sent_sets);
+    remote.query.settings = remoteSettings();
+    remote.query.header = remoteHeader(choice.stage);
+    remote.query.stop = context_.stop;
+    remote.query.initial_user = context_.initial_user;
+    remote.query.initial_query_id = context_.initial_query_id;
+    remote.query.initial_address = context_.initial_address;
+    remote.query.initial_start_microseconds = context_.initial_start_microseconds;
+    remote.query.distributed_depth = context_.distributed_depth;
+    remote.take_totals = query_.totals && choice.stage != Stage::WithMergeableState;
+    plan_.distributed.push_back({distributed.clusterName(), remote.query, choice.reason});
+    from_ = choice.stage;
+    Block header = remote.query.header;
+    setStep(makeStep(std::move(remote), std::move(header)));
+}
+
+}  // namespace shardd::plan
