@@ -173,6 +173,14 @@ public:
 
     bool exists(const std::string& path) const override { return ::access(path.c_str(), F_OK) == 0; }
 
+    uint64_t fileSize(const std::string& path) const override {
+        struct stat status {};
+
+        if (::stat(path.c_str(), &status) != 0)
+            throw Error(ErrorCode::FILE_DOESNT_EXIST, "File {} does not exist", path);
+        return static_cast<uint64_t>(status.st_size);
+    }
+
 private:
     static void renameWith(const std::string& from, const std::string& to, unsigned flags) {
         if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return;

@@ -75,6 +75,9 @@ public:
 
     virtual bool exists(const std::string& path) const = 0;
 
+    /// FILE_DOESNT_EXIST when it is not there.
+    virtual uint64_t fileSize(const std::string& path) const = 0;
+
     /// The whole file; `limit_bytes` guards against one that is not what it should be (TOO_LARGE_STRING_SIZE,
     /// 131).
     std::string readFile(const std::string& path, uint64_t limit_bytes = uint64_t{1} << 30) const;

@@ -113,7 +113,7 @@ std::optional<FrameHeader> peekFrameHeader(std::string_view bytes) {
     return header;
 }
 
-void decodeFrame(const FrameHeader& header, std::string_view frame, PodVector<char>& out) {
+void decodeFrameInto(const FrameHeader& header, std::string_view frame, char* out) {
     SHARDD_CHECK(frame.size() == header.frameBytes());
     const char* covered = frame.data() + kFrameChecksumBytes;
     const Hash128 found = cityHash128(covered, frame.size() - kFrameChecksumBytes);
@@ -122,10 +122,14 @@ void decodeFrame(const FrameHeader& header, std::string_view frame, PodVector<ch
             ErrorCode::CHECKSUM_DOESNT_MATCH,
             "Checksum of a compressed frame does not match: {:016x}{:016x} is said, {:016x}{:016x} is so",
             header.checksum.high, header.checksum.low, found.high, found.low);
+    decompress(header, frame.data() + kFrameHeaderBytes, out);
+}
+
+void decodeFrame(const FrameHeader& header, std::string_view frame, PodVector<char>& out) {
     const size_t before = out.size();
     out.resize(before + header.data_bytes);
     try {
-        decompress(header, frame.data() + kFrameHeaderBytes, out.data() + before);
+        decodeFrameInto(header, frame, out.data() + before);
     } catch (const Error&) {
         out.resize(before);
         throw;

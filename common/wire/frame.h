@@ -52,6 +52,9 @@ std::optional<FrameHeader> peekFrameHeader(std::string_view bytes);
 /// Errors: CHECKSUM_DOESNT_MATCH (40), CANNOT_DECOMPRESS (271); `out` is then as it was.
 void decodeFrame(const FrameHeader& header, std::string_view frame, PodVector<char>& out);
 
+/// The same into memory of header.data_bytes bytes that the caller owns: a column's own buffer.
+void decodeFrameInto(const FrameHeader& header, std::string_view frame, char* out);
+
 struct FrameOptions {
     FrameMethod method = FrameMethod::Lz4;
     int zstd_level = 1;

@@ -2,6 +2,7 @@
 
 #include "common/base/error.h"
 #include "server/storage/memory_table.h"
+#include "server/storage/merge_tree.h"
 
 namespace shardd::storage {
 
@@ -51,6 +52,7 @@ std::vector<EngineInfo> storageEngines() {
         {.name = "Null", .create = [](const TableDefinition& definition, const EngineContext&) -> TablePtr {
              return std::make_shared<NullTable>(definition.schema);
          }});
+    for (EngineInfo& engine : mergeTreeEngines()) engines.push_back(std::move(engine));
     return engines;
 }
 

@@ -1,5 +1,10 @@
 #include "server/storage/file_names.h"
 
+#include <fmt/core.h>
+
+#include "common/base/sip_hash.h"
+#include "server/storage/stream_path.h"
+
 namespace shardd::storage {
 
 namespace {
@@ -48,6 +53,13 @@ std::string unescapeFileName(std::string_view name) {
         }
     }
     return plain;
+}
+
+std::string streamFileName(const std::string& stream) {
+    constexpr size_t kLongestName = 127;
+    if (stream.size() <= kLongestName) return stream;
+    const Hash128 hash = sipHash128(stream);
+    return fmt::format("{:016x}{:016x}", hash.high, hash.low);
 }
 
 }  // namespace shardd::storage

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "server/storage/engine.h"
+#include "server/storage/memory_table.h"
+#include "server/storage/merge_tree_settings.h"
+#include "server/storage/part.h"
+
+namespace shardd::storage {
+
+/// Parts written by one INSERT under temporary names: all of them become visible, or none.
+struct UnfinishedPart {
+    std::string directory;
+    PartInfo info;
+};
+
+/// ENGINE = MergeTree: a set of immutable sorted parts in a directory of our own. An INSERT adds parts by
+/// renames after everything is synced; a scan works on the parts of the moment it was made. Source:
+/// docs/storage-format.md.
+class MergeTree final : public NamedTable {
+public:
+    /// Makes the table's directory, or (definition.attach) loads its parts: what was not finished is removed,
+    /// what is covered too, what is broken goes to detached/broken-on-start_<part>.
+    MergeTree(const TableDefinition& definition, const EngineContext& context);
+
+    std::vector<BlockSourcePtr> scan(const ScanRequest& request) const override;
+    BlockSinkPtr write(const WriteRequest& request) override;
+    std::optional<uint64_t> totalRows() const override;
+    std::optional<uint64_t> totalBytes() const override;
+    void truncate() override;
+    void drop() override;
+
+    bool supportsPrewhere() const override { return true; }
+
+    /// The active parts, by partition and block.
+    std::vector<PartPtr> parts() const;
+
+    // -- parts by hand ----------------------------------------------------------------------------
+    /// A part directory in detached/ gets a new block number and becomes active.
+    void attachPart(const std::string& name);
+    /// Every part of the partition, or all when `partition_id` is empty: to detached/, or gone.
+    void removePartition(const std::string& partition_id, bool to_detached);
+    void removePart(const std::string& name, bool to_detached);
+
+    /// Merges all parts of each partition (or of one) into one part each. False when there was nothing to do.
+    bool optimize(const std::string& partition_id);
+
+    /// Reads every part against its checksums; the names of parts with what is wrong with them (empty:
+    /// nothing).
+    std::vector<std::pair<std::string, std::string>> check() const;
+
+    // -- for the sink -----------------------------------------------------------------------------
+    const MergeTreeSettings& settings() const { return settings_; }
+
+    const KeyDescription& sortingKey() const { return sorting_key_; }
+
+    /// Writes the rows of `block` as unfinished parts.
+    std::vector<UnfinishedPart> writeParts(const Block& block, size_t max_partitions, bool durable);
+    void commit(std::vector<UnfinishedPart> unfinished, bool durable);
+    void discard(const std::vector<UnfinishedPart>& unfinished) noexcept;
+
+private:
+    std::string path(const std::string& name) const { return directory_->path() + "/" + name; }
+
+    FileSystem& files() const { return directory_->files(); }
+
+    void load();
+    void moveToDetached(const std::string& directory, const std::string& prefix);
+    UnfinishedPart writeOnePart(const Block& sorted,
+                                std::vector<ColumnPtr> partition_values,
+                                PartInfo info,
+                                const char* prefix,
+                                bool durable);
+    void removeParts(const std::vector<PartPtr>& removed, bool to_detached);
+    void checkKeys(bool attach) const;
+
+    std::shared_ptr<TableDirectory> directory_;
+    MergeTreeSettings settings_;
+    KeyDescription partition_key_;
+    KeyDescription sorting_key_;
+    KeyDescription primary_key_;
+    std::shared_ptr<const PartTraits> traits_;
+    std::shared_ptr<DecodedCache> decoded_cache_;
+
+    /// Changes of the set of parts exclude one another; taken before parts_mutex_.
+    std::mutex changes_;
+    mutable std::shared_mutex parts_mutex_;
+    std::vector<PartPtr> parts_;  // guarded by parts_mutex_; by partition and block
+    std::atomic<int64_t> next_block_ = 1;
+};
+
+/// MergeTree and its family. What the others do when merging happens here only in merges, as in ClickHouse
+/// readers must not assume that it has happened.
+std::vector<EngineInfo> mergeTreeEngines();
+
+}  // namespace shardd::storage

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace shardd::storage {
+
+/// One row of system.merge_tree_settings.
+struct MergeTreeSettingInfo {
+    std::string_view name;
+    std::string_view type;
+    std::string_view default_value;
+};
+
+std::span<const MergeTreeSettingInfo> mergeTreeSettings();
+
+/// The settings that mean something here; all others are known by name and kept in the definition.
+struct MergeTreeSettings {
+    uint64_t index_granularity = 8192;
+    /// 0 makes granules of constant size: parts with .mrk that older servers read.
+    uint64_t index_granularity_bytes = 10485760;
+    /// On, unlike in ClickHouse: an acknowledged INSERT survives the loss of power.
+    bool fsync_after_insert = true;
+    /// String columns have a stream of sizes; not with string_serialization_version = 'single_stream'.
+    bool string_sizes = true;
+    bool allow_nullable_key = false;
+    uint64_t max_partitions_to_read = 0;
+
+    /// Errors: UNKNOWN_SETTING (115), CANNOT_PARSE_NUMBER (72), BAD_ARGUMENTS (36).
+    static MergeTreeSettings parse(const std::vector<std::pair<std::string, std::string>>& settings);
+};
+
+}  // namespace shardd::storage

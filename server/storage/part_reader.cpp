@@ -1,0 +1,172 @@
+#include "server/storage/part_reader.h"
+
+#include "common/base/error.h"
+#include "common/columns/create_column.h"
+#include "server/storage/stream_path.h"
+
+namespace shardd::storage {
+
+namespace {
+
+/// Another type in the part than in the table: value by value.
+ColumnPtr convertColumn(const ColumnPtr& column, const TypePtr& to) {
+    MutableColumnPtr converted = createColumn(*to);
+    converted->reserve(column->size());
+    for (size_t row = 0; row < column->size(); ++row) converted->insert(column->value(row));
+    return converted;
+}
+
+}  // namespace
+
+/// Wide: every stream is a file with marks of its own.
+class PartColumnReader::WideStreams final : public StreamSource {
+public:
+    explicit WideStreams(const Part& part) : part_(part) {}
+
+    ColumnStream& open(const std::string& stream) override {
+        const std::string file = streamFileName(stream) + ".bin";
+        if (!part_.checksums().has(file))
+            throw Error(ErrorCode::NO_FILE_IN_DATA_PART, "Part {} has no file {}", part_.path(), file);
+        streams_.push_back({std::make_unique<ColumnStream>(part_.openFile(file), part_.name() + "/" + file),
+                            part_.marks(stream)});
+        return *streams_.back().stream;
+    }
+
+    void seek(size_t granule) {
+        for (const Stream& stream : streams_) {
+            if (granule >= stream.marks->granules())
+                throw Error(ErrorCode::CORRUPTED_DATA, "A stream of part {} has no mark {}", part_.path(),
+                            granule);
+            stream.stream->seek(stream.marks->marks[granule]);
+        }
+    }
+
+    void setEnd(size_t granule) {
+        for (const Stream& stream : streams_) {
+            // The granule before may end inside the block that the mark points into.
+            constexpr uint64_t kLastBlock = 65536;
+            const bool known = granule < stream.marks->granules();
+            const Mark mark = known ? stream.marks->marks[granule] : Mark{};
+            stream.stream->setReadEnd(known ? mark.block_offset + (mark.offset_in_block > 0 ? kLastBlock : 0)
+                                            : UINT64_MAX);
+        }
+    }
+
+private:
+    struct Stream {
+        std::unique_ptr<ColumnStream> stream;
+        std::shared_ptr<const Marks> marks;
+    };
+
+    const Part& part_;
+    std::vector<Stream> streams_;
+};
+
+/// Compact: all streams of all columns are one file; a granule's bytes of one column follow each other.
+class PartColumnReader::CompactStream final : public StreamSource {
+public:
+    CompactStream(const Part& part, const std::string& column)
+        : marks_(part.marks("data")),
+          first_mark_(part.firstMark(column)),
+          stream_(part.openFile("data.bin"), part.name() + "/data.bin") {}
+
+    ColumnStream& open(const std::string& /*stream*/) override { return stream_; }
+
+    void seek(size_t granule) {
+        const size_t at = granule * marks_->stride + first_mark_;
+        if (at >= marks_->marks.size())
+            throw Error(ErrorCode::CORRUPTED_DATA, "A Compact part has no mark {}", granule);
+        stream_.setReadEnd(at + 1 < marks_->marks.size() ? marks_->marks[at + 1].block_offset : UINT64_MAX);
+        stream_.seek(marks_->marks[at]);
+    }
+
+private:
+    std::shared_ptr<const Marks> marks_;
+    size_t first_mark_;
+    ColumnStream stream_;
+};
+
+PartColumnReader::PartColumnReader(std::shared_ptr<const Part> part, std::string column, TypePtr type)
+    : part_(std::move(part)), name_(std::move(column)), type_(std::move(type)) {
+    const PartColumn* stored = part_->find(name_);
+    if (!stored) return;
+    stored_type_ = stored->type;
+    DecodeOptions options{.string_sizes = part_->serialization().string_sizes,
+                          .sparse_nullable = part_->serialization().sparse_nullable,
+                          .compact = part_->compact(),
+                          .dictionaries = &part_->dictionaries()};
+    const auto& kinds = part_->serialization().columns;
+    if (const auto kind = kinds.find(name_); kind != kinds.end()) options.kind = kind->second;
+    if (part_->compact()) {
+        compact_ = std::make_unique<CompactStream>(*part_, name_);
+        decoder_ = makeColumnDecoder(name_, stored_type_, *compact_, options);
+    } else {
+        wide_ = std::make_unique<WideStreams>(*part_);
+        decoder_ = makeColumnDecoder(name_, stored_type_, *wide_, options);
+    }
+}
+
+PartColumnReader::~PartColumnReader() = default;
+
+void PartColumnReader::read(size_t first, size_t last) {
+    try {
+        if (!stored_type_)
+            default_rows_ += part_->index().row_starts[last] - part_->index().row_starts[first];
+        else if (compact_)
+            readCompact(first, last);
+        else
+            readWide(first, last);
+    } catch (Error& error) {
+        error.append(fmt::format(" (while reading column {} of part {})", name_, part_->name()));
+        throw;
+    }
+}
+
+void PartColumnReader::readWide(size_t first, size_t last) {
+    const auto& starts = part_->index().row_starts;
+    wide_->setEnd(last);
+    if (first != next_granule_) {
+        wide_->seek(first);
+        decoder_->restart();
+    }
+    next_granule_ = SIZE_MAX;  // until it is read whole
+    decoder_->read(starts[last] - starts[first]);
+    next_granule_ = last;
+}
+
+void PartColumnReader::readCompact(size_t first, size_t last) {
+    const auto& starts = part_->index().row_starts;
+    for (size_t granule = first; granule < last; ++granule) {
+        compact_->seek(granule);
+        decoder_->restart();
+        decoder_->readPrefix();
+        decoder_->read(starts[granule + 1] - starts[granule]);
+    }
+}
+
+ColumnPtr PartColumnReader::take() {
+    if (!stored_type_) {
+        MutableColumnPtr defaults = createColumn(*type_);
+        insertDefaults(*type_, *defaults, std::exchange(default_rows_, 0));
+        return defaults;
+    }
+    ColumnPtr column = decoder_->take();
+    return sameType(stored_type_, type_) ? column : convertColumn(column, type_);
+}
+
+PartReader::PartReader(std::shared_ptr<const Part> part, const std::vector<PartColumn>& columns)
+    : part_(std::move(part)) {
+    for (const PartColumn& column : columns)
+        columns_.push_back(std::make_unique<PartColumnReader>(part_, column.name, column.type));
+}
+
+std::vector<ColumnPtr> PartReader::read(const std::vector<std::pair<size_t, size_t>>& ranges) {
+    std::vector<ColumnPtr> read;
+    for (const auto& column : columns_) {
+        for (const auto& [first, last] : ranges) column->read(first, last);
+        read.push_back(column->take());
+    }
+    return read;
+}
+
+}  // namespace shardd::storage
