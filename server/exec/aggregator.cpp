@@ -267,12 +267,13 @@ void Aggregator::placeByKnownCodes(Worker& worker,
     std::sort(unknown.begin(), unknown.end());
     unknown.resize(static_cast<size_t>(std::unique(unknown.begin(), unknown.end()) - unknown.begin()));
     PodVector<char*> found(unknown.size());
+    ColumnPtr keys;  // the batch looks into it
     if (keys_of_codes.empty()) {
         worker.code_batch.words_buffer.resize(unknown.size());
         for (size_t i = 0; i < unknown.size(); ++i) worker.code_batch.words_buffer[i] = unknown[i];
         layout_.packWords(unknown.size(), worker.code_batch);
     } else {
-        const ColumnPtr keys = keys_of_codes[0]->gather(unknown.span());
+        keys = keys_of_codes[0]->gather(unknown.span());
         layout_.pack({&keys, 1}, 0, unknown.size(), worker.code_batch);
     }
     std::swap(worker.batch, worker.code_batch);
