@@ -4,6 +4,7 @@
 #include "common/base/city_hash.h"
 #include "common/columns/create_column.h"
 #include "server/plan/query_tree_walk.h"
+#include "server/plan/ranges.h"
 #include "server/plan/select_planner.h"
 #include "server/plan/shard_text.h"
 
@@ -144,6 +145,9 @@ void SelectPlanner::planScan(const TableSource& source) {
         where_taken_ = true;
     }
     scan.columns = usedColumns(query_, source, taken);
+    // Under ARRAY JOIN a name in WHERE may be the element, which has no range of its own: ranges only know columns.
+    scan.ranges = rangesOf(query_.prewhere, source, context_);
+    std::ranges::move(rangesOf(query_.where, source, context_), std::back_inserter(scan.ranges));
     if (taken) {
         scan.prewhere = Compiler(Block(), context_, true).compile(taken);
         scan.prewhere_columns = columnsOf(taken);

@@ -2,47 +2,171 @@
 
 #include <numeric>
 
+#include "server/plan/sharding.h"
+
 namespace shardd::plan {
+
+namespace {
+
+using storage::Stage;
+
+/// A setting that is in force on so many levels of sharded tables over sharded tables; 0 levels are all.
+bool reaches(uint64_t nesting, const PlannerContext& context) {
+    return nesting == 0 || context.distributed_depth < nesting;
+}
+
+class StageChooser {
+public:
+    StageChooser(const QueryNode& query,
+                 const storage::DistributedSource& source,
+                 const PlannerContext& context)
+        : query_(query), source_(source), context_(context) {}
+
+    StageChoice choose(Stage wanted);
+
+private:
+    void skipShards(StageChoice& choice);
+    void failUnlessSkipped(bool has_key, bool usable) const;
+    bool keyIsUsable() const;
+    bool groupsStayOnShards() const;
+    const std::optional<ShardingKey>& key();
+    std::string skippedText(const StageChoice& choice) const;
+
+    const TableSource& table() const { return *query_.sources[0]; }
+
+    const QueryNode& query_;
+    const storage::DistributedSource& source_;
+    const PlannerContext& context_;
+    std::optional<ShardingKey> key_;
+    bool key_is_bound_ = false;
+};
+
+const std::optional<ShardingKey>& StageChooser::key() {
+    if (!key_is_bound_) key_ = bindShardingKey(source_.shardingKey(), table().columns, context_);
+    key_is_bound_ = true;
+    return key_;
+}
+
+bool StageChooser::keyIsUsable() const {
+    return key_ &&
+           (key_->deterministic || query_.settings->allow_nondeterministic_optimize_skip_unused_shards);
+}
+
+/// Source: docs/distribution.md, "Leaving shards out".
+void StageChooser::skipShards(StageChoice& choice) {
+    const auto& settings = query_.settings;
+    if (choice.shards.size() < 2 || !settings->optimize_skip_unused_shards) return;
+    if (!reaches(settings->optimize_skip_unused_shards_nesting, context_)) return;
+    key();
+    if (keyIsUsable()) {
+        const auto needed =
+            shardsOfFilter({query_.prewhere, query_.where}, *key_, table(), source_.shardWeights(),
+                           settings->optimize_skip_unused_shards_limit, context_);
+        if (needed) {
+            choice.shards = *needed;
+            return;
+        }
+    }
+    failUnlessSkipped(key_.has_value(), keyIsUsable());
+}
+
+void StageChooser::failUnlessSkipped(bool has_key, bool usable) const {
+    const auto& settings = query_.settings;
+    const uint64_t force = settings->force_optimize_skip_unused_shards;
+    if (force == 0 || !reaches(settings->force_optimize_skip_unused_shards_nesting, context_)) return;
+    if (!has_key) {
+        if (force == 2) throw Error(ErrorCode::UNABLE_TO_SKIP_UNUSED_SHARDS, "No sharding key");
+        return;
+    }
+    if (!usable) throw Error(ErrorCode::UNABLE_TO_SKIP_UNUSED_SHARDS, "Sharding key is not deterministic");
+    throw Error(ErrorCode::UNABLE_TO_SKIP_UNUSED_SHARDS, "Sharding key {} is not used",
+                source_.shardingKey());
+}
+
+/// Whether everything that brings rows together does so within one shard.
+bool StageChooser::groupsStayOnShards() const {
+    if (!query_.settings->optimize_skip_unused_shards ||
+        !query_.settings->optimize_distributed_group_by_sharding_key)
+        return false;
+    if (!keyIsUsable()) return false;
+    const auto contains = [&](const std::vector<NodePtr>& list) {
+        return listContainsKey(list, *key_, table());
+    };
+    if (query_.distinct) {
+        std::vector<NodePtr> list;
+        for (const Projection& projection : query_.projection) list.push_back(projection.node);
+        if (!contains(list)) return false;
+    }
+    if (query_.aggregated() && !contains(query_.group_by)) return false;
+    return !query_.limit_by_limit || contains(query_.limit_by);
+}
+
+std::string StageChooser::skippedText(const StageChoice& choice) const {
+    const size_t skipped = source_.shardCount() - choice.shards.size();
+    return skipped ? fmt::format("; {} of {} shards cannot have rows that pass the filter", skipped,
+                                 source_.shardCount())
+                   : "";
+}
+
+StageChoice StageChooser::choose(Stage wanted) {
+    StageChoice choice;
+    choice.shards.resize(source_.shardCount());
+    std::iota(choice.shards.begin(), choice.shards.end(), size_t{0});
+    skipShards(choice);
+    const auto answer = [&](Stage stage, std::string reason) {
+        choice.stage = stage;
+        choice.reason = std::move(reason) + skippedText(choice);
+        return choice;
+    };
+
+    const Stage after_aggregation = query_.settings->distributed_push_down_limit
+                                        ? Stage::WithMergeableStateAfterAggregationAndLimit
+                                        : Stage::WithMergeableStateAfterAggregation;
+    const uint64_t mode = query_.settings->distributed_group_by_no_merge;
+    if (mode == 2) {
+        if (!query_.windows.empty() || query_.qualify)
+            throw Error(ErrorCode::NOT_IMPLEMENTED,
+                        "Window functions are not supported with distributed_group_by_no_merge=2");
+        return answer(
+            after_aggregation,
+            "distributed_group_by_no_merge = 2: shards finish their groups, the initiator sorts and limits");
+    }
+    if (mode != 0)
+        return answer(Stage::Complete,
+                      "distributed_group_by_no_merge = 1: the answers of the shards follow one another");
+    if (wanted == Stage::WithMergeableState) return answer(wanted, "the asking initiator wants states");
+    if (choice.shards.empty()) return answer(Stage::FetchColumns, "no shard can have rows");
+    if (choice.shards.size() == 1) return answer(Stage::Complete, "one shard answers alone");
+
+    const bool one_set = query_.grouping_sets.size() == 1;
+    if (query_.totals || query_.rollup || query_.cube || (!query_.grouping_sets.empty() && !one_set))
+        return answer(Stage::WithMergeableState, "totals and several grouping sets span all shards");
+    if (!query_.windows.empty() || query_.qualify)
+        return answer(Stage::WithMergeableState, "window functions see all rows");
+    if (query_.settings->extremes) return answer(Stage::WithMergeableState, "extremes span all shards");
+
+    const bool brings_rows_together = query_.aggregated() || query_.distinct || query_.limit_by_limit;
+    if (brings_rows_together) {
+        key();
+        if (!groupsStayOnShards())
+            return answer(Stage::WithMergeableState, "a group may live on several shards");
+    }
+    const std::string reason =
+        brings_rows_together
+            ? fmt::format("the sharding key {} keeps every group on one shard", source_.shardingKey())
+            : std::string("no row depends on those of another shard");
+    if (!query_.order_by.empty() || query_.limit || query_.offset)
+        return answer(after_aggregation, reason + "; the initiator sorts and limits");
+    return answer(Stage::Complete, reason);
+}
+
+}  // namespace
 
 StageChoice chooseStage(const QueryNode& query,
                         const storage::DistributedSource& source,
-                        storage::Stage wanted,
-                        const PlannerContext& /*context*/) {
-    StageChoice choice;
-    choice.shards.resize(source.shardCount());
-    std::iota(choice.shards.begin(), choice.shards.end(), size_t{0});
-
-    const uint64_t mode = query.settings->distributed_group_by_no_merge;
-    const bool push_down_limit = query.settings->distributed_push_down_limit;
-    const bool grouping = query.aggregated() || query.distinct || query.limit_by_limit;
-    const storage::Stage after_aggregation =
-        push_down_limit ? storage::Stage::WithMergeableStateAfterAggregationAndLimit : storage::Stage::WithMergeableStateAfterAggregation;
-
-    if (wanted == storage::Stage::WithMergeableState && mode == 0) {
-        choice.stage = wanted;
-        choice.reason = "another initiator asked for states";
-    } else if (mode == 2) {
-        if (!query.windows.empty())
-            throw Error(ErrorCode::NOT_IMPLEMENTED, "Window functions are not supported with distributed_group_by_no_merge = 2");
-        choice.stage = after_aggregation;
-        choice.reason = "distributed_group_by_no_merge = 2";
-    } else if (mode != 0) {
-        choice.stage = storage::Stage::Complete;
-        choice.reason = "distributed_group_by_no_merge = 1";
-    } else if (choice.shards.size() == 1) {
-        choice.stage = storage::Stage::Complete;
-        choice.reason = "there is one shard";
-    } else if (grouping || !query.windows.empty() || query.settings->extremes) {
-        choice.stage = storage::Stage::WithMergeableState;
-        choice.reason = "groups may live on several shards";
-    } else if (!query.order_by.empty() || query.limit || query.offset) {
-        choice.stage = after_aggregation;
-        choice.reason = "rows are only sorted and limited";
-    } else {
-        choice.stage = storage::Stage::Complete;
-        choice.reason = "nothing is left to do for the initiator";
-    }
-    return choice;
+                        Stage wanted,
+                        const PlannerContext& context) {
+    return StageChooser(query, source, context).choose(wanted);
 }
 
 }  // namespace shardd::plan

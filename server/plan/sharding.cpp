@@ -1,0 +1,245 @@
+#include "server/plan/sharding.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "common/columns/const_column.h"
+#include "common/columns/create_column.h"
+#include "server/functions/set.h"
+#include "server/plan/binder.h"
+#include "server/plan/evaluate.h"
+#include "server/plan/exact_cast.h"
+#include "server/sql/parser.h"
+
+namespace shardd::plan {
+
+namespace {
+
+/// Values of the key's columns (physical, of their types) that one row may have.
+using Combination = std::map<std::string, Value>;
+/// Nothing: any row may pass. An empty list: none does.
+using Combinations = std::optional<std::vector<Combination>>;
+
+class FilterReducer {
+public:
+    FilterReducer(const ShardingKey& key,
+                  const TableSource& source,
+                  uint64_t limit,
+                  const PlannerContext& context)
+        : key_(key), source_(source), limit_(limit ? limit : UINT64_MAX), context_(context) {}
+
+    Combinations reduce(const NodePtr& node);
+    Combinations both(Combinations left, Combinations right) const;
+
+private:
+    Combinations either(const Node& node);
+    Combinations equality(const NodePtr& left, const NodePtr& right);
+    Combinations membership(const Node& node);
+    const Node* keyColumn(const NodePtr& node) const;
+    Combinations oneOf(const std::vector<const Node*>& columns, const std::vector<NodePtr>& rows);
+
+    const ShardingKey& key_;
+    const TableSource& source_;
+    uint64_t limit_;
+    const PlannerContext& context_;
+};
+
+const Node* FilterReducer::keyColumn(const NodePtr& node) const {
+    const bool ours = node->kind == Node::Kind::Column && node->source && node->source->id == source_.id;
+    return ours && key_.columns.contains(node->column) ? node.get() : nullptr;
+}
+
+Combinations FilterReducer::reduce(const NodePtr& node) {
+    if (node->kind == Node::Kind::Constant) {
+        const Value value = node->constant->value(0);
+        const bool never = value.isNull() || (node->type->isNumber() && value.to<double>() == 0);
+        return never ? Combinations(std::vector<Combination>{}) : std::nullopt;
+    }
+    if (node->kind != Node::Kind::Function) return std::nullopt;
+    if (node->function_name == "and") {
+        Combinations all;
+        for (const NodePtr& argument : node->arguments) all = both(std::move(all), reduce(argument));
+        return all;
+    }
+    if (node->function_name == "or") return either(*node);
+    if (node->function_name == "equals") return equality(node->arguments[0], node->arguments[1]);
+    if (node->function_name == "in" || node->function_name == "globalIn") return membership(*node);
+    return std::nullopt;
+}
+
+Combinations FilterReducer::both(Combinations left, Combinations right) const {
+    if (!left) return right;
+    if (!right) return left;
+    std::vector<Combination> joined;
+    for (const Combination& a : *left) {
+        for (const Combination& b : *right) {
+            Combination merged = a;
+            bool contradicts = false;
+            for (const auto& [column, value] : b) {
+                const auto [found, added] = merged.emplace(column, value);
+                contradicts = contradicts || (!added && !(found->second == value));
+            }
+            if (contradicts) continue;
+            joined.push_back(std::move(merged));
+            if (joined.size() > limit_) return std::nullopt;
+        }
+    }
+    return joined;
+}
+
+Combinations FilterReducer::either(const Node& node) {
+    std::vector<Combination> united;
+    for (const NodePtr& argument : node.arguments) {
+        Combinations branch = reduce(argument);
+        if (!branch || united.size() + branch->size() > limit_) return std::nullopt;
+        std::move(branch->begin(), branch->end(), std::back_inserter(united));
+    }
+    return united;
+}
+
+Combinations FilterReducer::equality(const NodePtr& left, const NodePtr& right) {
+    if (left->kind == Node::Kind::Constant && right->kind != Node::Kind::Constant)
+        return equality(right, left);
+    if (right->kind != Node::Kind::Constant) return std::nullopt;
+    if (const Node* column = keyColumn(left)) return oneOf({column}, {right});
+    return std::nullopt;
+}
+
+Combinations FilterReducer::membership(const Node& node) {
+    const NodePtr& left = node.arguments[0];
+    const Node& set = *node.arguments[1];
+    if (set.kind != Node::Kind::Set || set.subquery || !set.set_table.empty()) return std::nullopt;
+    if (const Node* column = keyColumn(left)) return oneOf({column}, set.set_elements);
+    if (left->kind != Node::Kind::Function || left->function_name != "tuple") return std::nullopt;
+    std::vector<const Node*> columns;
+    for (const NodePtr& argument : left->arguments) columns.push_back(keyColumn(argument));
+    if (std::all_of(columns.begin(), columns.end(), [](const Node* column) { return !column; }))
+        return std::nullopt;
+    return oneOf(columns, set.set_elements);
+}
+
+/// One combination a row; columns that are not the key's are nullptr and do not count.
+Combinations FilterReducer::oneOf(const std::vector<const Node*>& columns, const std::vector<NodePtr>& rows) {
+    if (rows.size() > limit_) return std::nullopt;
+    std::vector<Combination> combinations;
+    for (const NodePtr& row : rows) {
+        if (row->kind != Node::Kind::Constant) return std::nullopt;
+        const Value value = row->constant->value(0);
+        const bool tuple = columns.size() > 1;
+        if (tuple && (row->type->kind() != TypeKind::Tuple || row->type->children().size() != columns.size()))
+            return std::nullopt;
+        Combination combination;
+        bool impossible = value.isNull();
+        for (size_t i = 0; i < columns.size() && !impossible; ++i) {
+            if (!columns[i]) continue;
+            const Value& part = tuple ? value.elements()[i] : value;
+            const ExactCast cast =
+                castExactly(tuple ? row->type->child(i) : row->type, part, columns[i]->type, context_);
+            if (cast.outcome == ExactCast::Outcome::Unknown) return std::nullopt;
+            impossible = cast.outcome == ExactCast::Outcome::Impossible;
+            if (!impossible) combination.emplace(columns[i]->column, cast.value);
+        }
+        if (!impossible) combinations.push_back(std::move(combination));
+    }
+    return combinations;
+}
+
+Block combinationBlock(const ShardingKey& key,
+                       const TableSource& source,
+                       const std::vector<Combination>& rows) {
+    Block block;
+    block.rows = rows.size();
+    for (const auto& [name, type] : source.columns) {
+        if (!key.columns.contains(name)) continue;
+        MutableColumnPtr column = createColumn(*type);
+        for (const Combination& row : rows) column->insert(row.at(name));
+        block.columns.push_back({name, type, ColumnPtr(std::move(column))});
+    }
+    return block;
+}
+
+/// Adds the columns that can be told from the value of `node`.
+void collectTold(const NodePtr& node, const TableSource& source, std::set<std::string>& columns) {
+    if (node->kind == Node::Kind::Column) {
+        if (node->source && node->source->id == source.id) columns.insert(node->column);
+        return;
+    }
+    if (node->kind != Node::Kind::Function) return;
+    std::vector<NamedColumn> arguments;
+    for (const NodePtr& argument : node->arguments) {
+        ColumnPtr constant;
+        if (argument->kind == Node::Kind::Constant)
+            constant = std::make_shared<ConstColumn>(argument->constant, 1);
+        arguments.push_back({argument->old_name, argument->type, std::move(constant)});
+    }
+    const bool tuple = node->function_name == "tuple";
+    if (!tuple && !node->function->function().injective(arguments)) return;
+    for (const NodePtr& argument : node->arguments) collectTold(argument, source, columns);
+}
+
+}  // namespace
+
+std::optional<ShardingKey> bindShardingKey(const std::string& text,
+                                           const std::vector<std::pair<std::string, TypePtr>>& columns,
+                                           const PlannerContext& context) {
+    if (text.empty()) return std::nullopt;
+    ShardingKey key;
+    key.node = bindExpression(sql::parseExpression(text), columns, context);
+    if (!removeLowCardinality(key.node->type)->isInteger())
+        throw Error(ErrorCode::TYPE_MISMATCH,
+                    "Sharding expression has type {}, but should be one of integer type",
+                    key.node->type->name());
+    key.columns = usedColumns(*key.node);
+    key.deterministic = isDeterministic(*key.node);
+    return key;
+}
+
+size_t shardOfKey(const Type& type, const Value& value, std::span<const uint32_t> weights) {
+    const uint64_t total = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
+    SHARDD_CHECK(total > 0);
+    uint64_t bits = value.kind() == Value::Kind::Int64 ? static_cast<uint64_t>(value.get<int64_t>())
+                                                       : value.to<uint64_t>();
+    const size_t width = type.width();
+    if (width > 0 && width < 8) bits &= (uint64_t{1} << (8 * width)) - 1;
+    uint64_t slot = bits % total;
+    for (size_t shard = 0; shard < weights.size(); ++shard) {
+        if (slot < weights[shard]) return shard;
+        slot -= weights[shard];
+    }
+    return weights.size() - 1;
+}
+
+bool listContainsKey(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source) {
+    std::set<std::string> told;
+    for (const NodePtr& node : list) collectTold(node, source, told);
+    return !key.columns.empty() &&
+           std::includes(told.begin(), told.end(), key.columns.begin(), key.columns.end());
+}
+
+std::optional<std::vector<size_t>> shardsOfFilter(const std::vector<NodePtr>& filters,
+                                                  const ShardingKey& key,
+                                                  const TableSource& source,
+                                                  std::span<const uint32_t> weights,
+                                                  uint64_t limit,
+                                                  const PlannerContext& context) {
+    FilterReducer reducer(key, source, limit, context);
+    Combinations combinations;
+    for (const NodePtr& filter : filters)
+        if (filter) combinations = reducer.both(std::move(combinations), reducer.reduce(filter));
+    if (!combinations) return std::nullopt;
+    std::set<size_t> shards;
+    for (const Combination& each : *combinations)
+        for (const std::string& column : key.columns)
+            if (!each.contains(column)) return std::nullopt;
+    if (!combinations->empty()) {
+        const ColumnPtr keys =
+            fullPlain(evaluateNode(key.node, combinationBlock(key, source, *combinations)));
+        const TypePtr type = removeLowCardinality(key.node->type);
+        for (size_t row = 0; row < keys->size(); ++row)
+            shards.insert(shardOfKey(*type, keys->value(row), weights));
+    }
+    return std::vector<size_t>(shards.begin(), shards.end());
+}
+
+}  // namespace shardd::plan

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/plan/planner_context.h"
+#include "server/plan/query_tree.h"
+
+namespace shardd::plan {
+
+/// The expression that says on which shard a row lives.
+struct ShardingKey {
+    NodePtr node;
+    std::set<std::string> columns;
+    bool deterministic = true;
+};
+
+/// Binds the text of a sharding key over the table's columns; nothing when the text is empty.
+/// Errors: what binding says; TYPE_MISMATCH (53) when the key is no integer.
+std::optional<ShardingKey> bindShardingKey(const std::string& text,
+                                           const std::vector<std::pair<std::string, TypePtr>>& columns,
+                                           const PlannerContext& context);
+
+/// Position of the shard for a key's value: the slot is the value (its bits as an unsigned number of its own
+/// width) modulo the sum of the weights; shards own as many slots as they weigh, in their order.
+size_t shardOfKey(const Type& type, const Value& value, std::span<const uint32_t> weights);
+
+/// Whether rows with equal values of `list` (GROUP BY, DISTINCT, LIMIT BY) live on one shard: every column of
+/// the key can be told from the list, whose expressions are injective in it.
+bool listContainsKey(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source);
+
+/// The shards that rows passing `filter` can live on, ascending; nothing when the filter does not pin the
+/// key. Equalities and IN lists on the key's columns count, under AND and OR; at most `limit` combinations
+/// (0: any number).
+std::optional<std::vector<size_t>> shardsOfFilter(const std::vector<NodePtr>& filters,
+                                                  const ShardingKey& key,
+                                                  const TableSource& source,
+                                                  std::span<const uint32_t> weights,
+                                                  uint64_t limit,
+                                                  const PlannerContext& context);
+
+}  // namespace shardd::plan
