@@ -155,12 +155,17 @@ TypePtr literalType(const Value& value) {
 
 bool needsCast(const Node& constant) {
     if (constant.folded) return true;
-    const TypePtr& type = constant.type;
-    if (type->kind() == TypeKind::Array || type->kind() == TypeKind::Tuple) return false;  // literals only come with their own type
+    // Only plain numbers and texts are read back with the type they had.
     const Value value = constant.constant->value(0);
-    if (type->kind() == TypeKind::Bool) return false;
-    if (type->isInteger() && value.kind() == Value::Kind::Int64 && value.get<int64_t>() >= 0) return true;
-    return literalType(value)->name() != type->name();
+    switch (value.kind()) {
+        case Value::Kind::UInt64:
+        case Value::Kind::Int64:
+        case Value::Kind::Float64:
+        case Value::Kind::String:
+            return constant.type->kind() == TypeKind::Bool || literalType(value)->name() != constant.type->name();
+        default:
+            return true;
+    }
 }
 
 void nameNode(Node& node) {
