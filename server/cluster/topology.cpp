@@ -1,0 +1,251 @@
+#include "server/cluster/topology.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <unistd.h>
+
+#include "common/base/error.h"
+
+namespace shardd::cluster {
+
+namespace {
+
+constexpr size_t kMaxAddresses = 1000;  // table_function_remote_max_addresses
+constexpr uint16_t kDefaultPort = 9000;
+constexpr uint16_t kDefaultSecurePort = 9440;
+
+std::string ownHostName() {
+    char name[256] = {};
+    if (::gethostname(name, sizeof(name) - 1) != 0) return "";
+    return name;
+}
+
+bool isOwnHost(const std::string& host) {
+    static const std::string own_name = ownHostName();
+    return host == "localhost" || host == "::1" || host.starts_with("127.") || host == own_name;
+}
+
+std::optional<uint64_t> parseNumber(std::string_view text) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+void checkCount(size_t count) {
+    if (count > kMaxAddresses)
+        throw Error(ErrorCode::BAD_ARGUMENTS,
+                    "Table function 'remote': first argument generates too many result addresses, at most {} are taken",
+                    kMaxAddresses);
+}
+
+/// "01..03" to 01, 02, 03; nothing when it is no range.
+std::optional<std::vector<std::string>> expandRange(std::string_view text) {
+    const size_t dots = text.find("..");
+    if (dots == std::string_view::npos) return std::nullopt;
+    const std::string_view left = text.substr(0, dots);
+    const std::string_view right = text.substr(dots + 2);
+    const std::optional<uint64_t> first = parseNumber(left);
+    const std::optional<uint64_t> last = parseNumber(right);
+    if (!first || !last) return std::nullopt;
+    if (*first > *last || *last - *first >= kMaxAddresses)
+        throw Error(ErrorCode::BAD_ARGUMENTS, "Table function 'remote': incorrect argument in braces: {}", text);
+    const bool padded = left.size() > 1 && left[0] == '0';
+    std::vector<std::string> numbers;
+    for (uint64_t number = *first; number <= *last; ++number)
+        numbers.push_back(padded ? fmt::format("{:0{}}", number, left.size()) : fmt::format("{}", number));
+    return numbers;
+}
+
+size_t findClosing(std::string_view text, size_t open) {
+    size_t depth = 0;
+    for (size_t i = open; i < text.size(); ++i) {
+        if (text[i] == '{') ++depth;
+        if (text[i] == '}' && --depth == 0) return i;
+    }
+    throw Error(ErrorCode::BAD_ARGUMENTS, "Table function 'remote': incorrect brace sequence in first argument");
+}
+
+bool splitsAt(std::string_view text, char separator) {
+    size_t depth = 0;
+    for (const char c : text) {
+        if (c == '{') ++depth;
+        if (c == '}') --depth;
+        if (c == separator && depth == 0) return true;
+    }
+    return false;
+}
+
+std::vector<std::string> expandBraces(std::string_view content, char separator) {
+    if (auto range = expandRange(content)) return *std::move(range);
+    if (splitsAt(content, separator)) return expandAddresses(content, separator);
+    return {"{" + std::string(content) + "}"};  // perhaps of the other separator: left for the next pass
+}
+
+ReplicaConfig parseAddress(const std::string& address, const AddressDefaults& defaults) {
+    ReplicaConfig replica;
+    replica.user = defaults.user;
+    replica.password = defaults.password;
+    replica.secure = defaults.secure;
+    replica.port = defaults.secure ? kDefaultSecurePort : kDefaultPort;
+    std::string_view host = address;
+    std::string_view port;
+    if (host.starts_with('[')) {
+        const size_t end = host.find(']');
+        if (end != std::string_view::npos) {
+            if (end + 1 < host.size() && host[end + 1] == ':') port = host.substr(end + 2);
+            host = host.substr(1, end - 1);
+        }
+    } else if (const size_t colon = host.rfind(':'); colon != std::string_view::npos) {
+        port = host.substr(colon + 1);
+        host = host.substr(0, colon);
+    }
+    if (!port.empty()) {
+        const std::optional<uint64_t> number = parseNumber(port);
+        if (!number || *number == 0 || *number > UINT16_MAX)
+            throw Error(ErrorCode::BAD_ARGUMENTS, "Not a port: {} in address {}", port, address);
+        replica.port = static_cast<uint16_t>(*number);
+    }
+    if (host.empty()) throw Error(ErrorCode::BAD_ARGUMENTS, "An address without a host: '{}'", address);
+    replica.host = host;
+    return replica;
+}
+
+}  // namespace
+
+std::string Replica::address() const {
+    const bool is_v6 = config_.host.find(':') != std::string::npos;
+    return is_v6 ? fmt::format("[{}]:{}", config_.host, config_.port) : fmt::format("{}:{}", config_.host, config_.port);
+}
+
+void Replica::countError() {
+    const std::lock_guard lock(mutex_);
+    errors_ += 1;
+}
+
+uint64_t Replica::recentErrors(std::chrono::microseconds half_life, uint64_t cap) const {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (half_life.count() > 0)
+        errors_ *= std::exp2(-std::chrono::duration<double>(now - decayed_at_) / std::chrono::duration<double>(half_life));
+    decayed_at_ = now;
+    errors_ = std::min(errors_, static_cast<double>(cap));
+    return static_cast<uint64_t>(errors_);
+}
+
+std::vector<size_t> Cluster::slots() const {
+    std::vector<size_t> slots;
+    for (size_t i = 0; i < shards.size(); ++i) slots.insert(slots.end(), shards[i].weight, i);
+    return slots;
+}
+
+ClusterPtr makeCluster(const ClusterConfig& config, uint16_t own_port) {
+    auto cluster = std::make_shared<Cluster>();
+    cluster->name = config.name;
+    cluster->secret = config.secret;
+    for (const ShardConfig& shard_config : config.shards) {
+        Shard& shard = cluster->shards.emplace_back();
+        shard.number = static_cast<uint32_t>(cluster->shards.size());
+        shard.name = shard_config.name;
+        shard.weight = shard_config.weight;
+        shard.internal_replication = shard_config.internal_replication;
+        for (const ReplicaConfig& replica : shard_config.replicas) {
+            const bool is_local = replica.port == own_port && isOwnHost(replica.host);
+            shard.replicas.push_back(std::make_shared<Replica>(replica, is_local));
+        }
+    }
+    return cluster;
+}
+
+ClusterPtr withEachReplicaAsShard(const Cluster& cluster) {
+    auto result = std::make_shared<Cluster>();
+    result->name = cluster.name;
+    result->secret = cluster.secret;
+    for (const Shard& shard : cluster.shards) {
+        for (const std::shared_ptr<Replica>& replica : shard.replicas) {
+            Shard& own = result->shards.emplace_back();
+            own.number = static_cast<uint32_t>(result->shards.size());
+            own.replicas = {replica};
+        }
+    }
+    return result;
+}
+
+Topology::Topology(const std::map<std::string, ClusterConfig>& clusters, uint16_t own_port) : own_port_(own_port) {
+    reload(clusters);
+}
+
+void Topology::reload(const std::map<std::string, ClusterConfig>& clusters) {
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, ClusterPtr> made;
+    for (const auto& [name, config] : clusters) {
+        const auto before = configs_.find(name);
+        const bool same = before != configs_.end() && before->second == config;
+        made[name] = same ? clusters_[name] : makeCluster(config, own_port_);
+    }
+    configs_ = clusters;
+    clusters_ = std::move(made);
+}
+
+ClusterPtr Topology::find(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = clusters_.find(name);
+    return found == clusters_.end() ? nullptr : found->second;
+}
+
+ClusterPtr Topology::get(const std::string& name) const {
+    if (ClusterPtr found = find(name)) return found;
+    throw Error(ErrorCode::CLUSTER_DOESNT_EXIST, "Requested cluster '{}' not found", name);
+}
+
+std::vector<ClusterPtr> Topology::all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<ClusterPtr> clusters;
+    for (const auto& [name, cluster] : clusters_) clusters.push_back(cluster);
+    return clusters;
+}
+
+std::vector<std::string> expandAddresses(std::string_view description, char separator) {
+    std::vector<std::string> done;
+    std::vector<std::string> current = {""};
+    const auto append = [&](const std::vector<std::string>& tails) {
+        checkCount(current.size() * tails.size());
+        std::vector<std::string> longer;
+        for (const std::string& head : current)
+            for (const std::string& tail : tails) longer.push_back(head + tail);
+        current = std::move(longer);
+    };
+    const auto endCurrent = [&] {
+        done.insert(done.end(), current.begin(), current.end());
+        checkCount(done.size());
+        current = {""};
+    };
+    for (size_t i = 0; i < description.size(); ++i) {
+        if (description[i] == separator) {
+            endCurrent();
+        } else if (description[i] == '{') {
+            const size_t closing = findClosing(description, i);
+            append(expandBraces(description.substr(i + 1, closing - i - 1), separator));
+            i = closing;
+        } else {
+            for (std::string& text : current) text += description[i];
+        }
+    }
+    endCurrent();
+    return done;
+}
+
+ClusterPtr clusterFromAddresses(const std::string& description, const AddressDefaults& defaults) {
+    ClusterConfig config;
+    for (const std::string& shard_text : expandAddresses(description, ',')) {
+        ShardConfig& shard = config.shards.emplace_back();
+        for (const std::string& address : expandAddresses(shard_text, '|'))
+            shard.replicas.push_back(parseAddress(address, defaults));
+    }
+    return makeCluster(config, defaults.own_port);
+}
+
+}  // namespace shardd::cluster

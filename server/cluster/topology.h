@@ -1,0 +1,112 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+
+namespace shardd::cluster {
+
+/// One server of a shard, and how well it has been lately.
+/// Threads: any.
+class Replica {
+public:
+    Replica(ReplicaConfig config, bool is_local) : config_(std::move(config)), is_local_(is_local) {}
+
+    const ReplicaConfig& config() const { return config_; }
+
+    /// "host:port"
+    std::string address() const;
+
+    /// This very server, as far as host and port tell.
+    bool isLocal() const { return is_local_; }
+
+    void countError();
+
+    /// Errors so far, halved every `half_life`, at most `cap`.
+    uint64_t recentErrors(std::chrono::microseconds half_life, uint64_t cap) const;
+
+private:
+    const ReplicaConfig config_;
+    const bool is_local_;
+    mutable std::mutex mutex_;  // guards the two below
+    mutable double errors_ = 0;
+    mutable std::chrono::steady_clock::time_point decayed_at_ = std::chrono::steady_clock::now();
+};
+
+struct Shard {
+    /// From 1, in the order of the configuration.
+    uint32_t number = 1;
+    std::string name;
+    uint64_t weight = 1;
+    /// An insert goes to one replica, which passes it on; otherwise to all of them.
+    bool internal_replication = false;
+    std::vector<std::shared_ptr<Replica>> replicas;
+};
+
+/// Immutable; a reload makes a new one.
+struct Cluster {
+    std::string name;
+    /// Empty: users of the replicas are used.
+    std::string secret;
+    std::vector<Shard> shards;
+
+    /// Shard positions by slot: a shard appears as often as its weight says. A key's shard is slots()[key % size].
+    std::vector<size_t> slots() const;
+};
+
+using ClusterPtr = std::shared_ptr<const Cluster>;
+
+/// The clusters by name.
+/// Threads: any; a query keeps the Cluster that it began with.
+class Topology {
+public:
+    /// `own_port` tells which replicas are this server.
+    Topology(const std::map<std::string, ClusterConfig>& clusters, uint16_t own_port);
+
+    /// Clusters whose definition is the same keep their statistics.
+    void reload(const std::map<std::string, ClusterConfig>& clusters);
+
+    /// CLUSTER_DOESNT_EXIST (701).
+    ClusterPtr get(const std::string& name) const;
+
+    /// nullptr when there is none.
+    ClusterPtr find(const std::string& name) const;
+
+    std::vector<ClusterPtr> all() const;
+
+    uint16_t ownPort() const { return own_port_; }
+
+private:
+    const uint16_t own_port_;
+    mutable std::mutex mutex_;  // guards the two below
+    std::map<std::string, ClusterConfig> configs_;
+    std::map<std::string, ClusterPtr> clusters_;
+};
+
+ClusterPtr makeCluster(const ClusterConfig& config, uint16_t own_port);
+
+/// Every replica a shard of its own, for clusterAllReplicas().
+ClusterPtr withEachReplicaAsShard(const Cluster& cluster);
+
+struct AddressDefaults {
+    std::string user = "default";
+    std::string password;
+    bool secure = false;
+    uint16_t own_port = 0;
+};
+
+/// The cluster that the first argument of remote() describes: "host:port,host{1..3}|replica".
+/// Errors: BAD_ARGUMENTS (36) for what is no address, and for more than 1000 of them.
+ClusterPtr clusterFromAddresses(const std::string& description, const AddressDefaults& defaults);
+
+/// The patterns of such a description: "a{1..2}" and "{a,b}" written out, split at `separator`.
+std::vector<std::string> expandAddresses(std::string_view description, char separator);
+
+}  // namespace shardd::cluster
