@@ -13,10 +13,12 @@
 namespace shardd::cluster {
 
 /// Warm connections by where they lead to and as whom.
-/// Threads: any. A client that is taken is used on its own strand; whether it is still alive is seen only there.
+/// Threads: any. A client that is taken is used on its own strand; whether it is still alive is seen only
+/// there.
 class ClientPool {
 public:
-    explicit ClientPool(size_t max_idle_per_replica = 64, std::chrono::seconds idle_timeout = std::chrono::seconds(3600))
+    explicit ClientPool(size_t max_idle_per_replica = 64,
+                        std::chrono::seconds idle_timeout = std::chrono::seconds(3600))
         : max_idle_(max_idle_per_replica), idle_timeout_(idle_timeout) {}
 
     /// Every difference that a connection remembers is in the key.

@@ -24,8 +24,10 @@ bool carriesBlock(ServerPacket kind) {
         case ServerPacket::Extremes:
         case ServerPacket::Log:
         case ServerPacket::ProfileEvents:
-        case ServerPacket::PreviewData: return true;
-        default: return false;
+        case ServerPacket::PreviewData:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -41,7 +43,9 @@ Error receivedError(const protocol::Exception& exception, const std::string& add
 }
 
 ShardClient::ShardClient(std::shared_ptr<net::Connection> connection, ShardLogin login, std::string address)
-    : conversation_(std::move(connection), clientLimits()), login_(std::move(login)), address_(std::move(address)) {}
+    : conversation_(std::move(connection), clientLimits()),
+      login_(std::move(login)),
+      address_(std::move(address)) {}
 
 asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::open(const ReplicaConfig& replica,
                                                                 ShardLogin login,
@@ -81,15 +85,18 @@ asio::awaitable<void> ShardClient::sayHello(const ReplicaConfig& replica, Deadli
         const auto kind = static_cast<ServerPacket>(in.readVarUInt());
         if (kind == ServerPacket::Exception) throw receivedError(protocol::decodeException(in), address_);
         if (kind != ServerPacket::Hello)
-            throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_SERVER, "Unexpected packet from server {} (expected Hello, got {})",
-                        address_, protocol::packetName(kind));
+            throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_SERVER,
+                        "Unexpected packet from server {} (expected Hello, got {})", address_,
+                        protocol::packetName(kind));
         return protocol::decodeServerHello(in, login_.revision);
     };
     hello_ = co_await conversation_.read(decode, deadline);
     const protocol::Revision revision = protocol::revisionInUse(login_.revision, hello_.revision);
     conversation_.agree(revision, NativeLimits());
-    const std::optional<bool> send = protocol::agreeChunked(protocol::kNotChunkedOptional, hello_.chunked_receive);
-    const std::optional<bool> receive = protocol::agreeChunked(protocol::kNotChunkedOptional, hello_.chunked_send);
+    const std::optional<bool> send =
+        protocol::agreeChunked(protocol::kNotChunkedOptional, hello_.chunked_receive);
+    const std::optional<bool> receive =
+        protocol::agreeChunked(protocol::kNotChunkedOptional, hello_.chunked_send);
     protocol::Addendum addendum;
     addendum.chunked_send = send.value_or(false) ? protocol::kChunked : protocol::kNotChunked;
     addendum.chunked_receive = receive.value_or(false) ? protocol::kChunked : protocol::kNotChunked;
@@ -118,7 +125,8 @@ void ShardClient::putQuery(ShardQuery query) {
 void ShardClient::putScalar(const std::string& name, uint32_t value) {
     if (revision() < protocol::gate::kScalars) return;
     Block block;
-    block.add({name, types::simple(TypeKind::UInt32), std::make_shared<FixedColumn<uint32_t>>(PodVector<uint32_t>{value})});
+    block.add({name, types::simple(TypeKind::UInt32),
+               std::make_shared<FixedColumn<uint32_t>>(PodVector<uint32_t>{value})});
     conversation_.dataPacket(ClientPacket::Scalar, block, frames_, name);
 }
 
@@ -135,8 +143,8 @@ asio::awaitable<void> ShardClient::flush(Deadline deadline) { return conversatio
 /// Whether the body of a packet goes through the query's compressed frames.
 bool ShardClient::framed(ServerPacket kind) const {
     if (!frames_) return false;
-    const bool is_log =
-        kind == ServerPacket::Log || kind == ServerPacket::ProfileEvents || kind == ServerPacket::TableColumns;
+    const bool is_log = kind == ServerPacket::Log || kind == ServerPacket::ProfileEvents ||
+                        kind == ServerPacket::TableColumns;
     return !is_log || revision() >= protocol::gate::kCompressedLogs;
 }
 
@@ -150,10 +158,18 @@ std::optional<ShardEvent> ShardClient::tryHead() {
             return event;
         }
         switch (event.kind) {
-            case ServerPacket::Exception: event.exception = protocol::decodeException(in); break;
-            case ServerPacket::Progress: event.progress = protocol::decodeProgress(in, revision()); break;
-            case ServerPacket::ProfileInfo: event.profile = protocol::decodeProfileInfo(in, revision()); break;
-            case ServerPacket::TimezoneUpdate: protocol::decodeTimezoneUpdate(in); break;
+            case ServerPacket::Exception:
+                event.exception = protocol::decodeException(in);
+                break;
+            case ServerPacket::Progress:
+                event.progress = protocol::decodeProgress(in, revision());
+                break;
+            case ServerPacket::ProfileInfo:
+                event.profile = protocol::decodeProfileInfo(in, revision());
+                break;
+            case ServerPacket::TimezoneUpdate:
+                protocol::decodeTimezoneUpdate(in);
+                break;
             case ServerPacket::TableColumns:
                 if (framed(event.kind)) {
                     FrameReader frames(in);
@@ -163,7 +179,8 @@ std::optional<ShardEvent> ShardClient::tryHead() {
                 }
                 break;
             case ServerPacket::Pong:
-            case ServerPacket::EndOfStream: break;
+            case ServerPacket::EndOfStream:
+                break;
             default:
                 throw Error(ErrorCode::UNKNOWN_PACKET_FROM_SERVER, "Unknown packet {} from server {}",
                             static_cast<uint64_t>(event.kind), address_);
@@ -181,7 +198,8 @@ std::optional<ShardEvent> ShardClient::tryHead() {
 
 std::optional<ShardEvent> ShardClient::tryBody() {
     size_t wanted = 1;
-    std::optional<Block> block = conversation_.assembler().tryAssemble(connection().window(), framed(head_->kind), wanted);
+    std::optional<Block> block =
+        conversation_.assembler().tryAssemble(connection().window(), framed(head_->kind), wanted);
     if (!block) return std::nullopt;
     std::optional<ShardEvent> event = std::exchange(head_, std::nullopt);
     event->block = std::move(*block);
@@ -196,10 +214,12 @@ std::optional<ShardEvent> ShardClient::tryNext() {
     if (head_) event = tryBody();
     if (!event) {
         if (connection().peerGone())
-            throw Error(ErrorCode::ATTEMPT_TO_READ_AFTER_EOF, "Attempt to read after eof: while receiving packet from {}", address_);
+            throw Error(ErrorCode::ATTEMPT_TO_READ_AFTER_EOF,
+                        "Attempt to read after eof: while receiving packet from {}", address_);
         connection().readAhead();
     }
-    const bool last = event && (event->kind == ServerPacket::EndOfStream || event->kind == ServerPacket::Exception);
+    const bool last =
+        event && (event->kind == ServerPacket::EndOfStream || event->kind == ServerPacket::Exception);
     state_ = last ? State::Idle : State::Streaming;
     return event;
 }
@@ -211,7 +231,8 @@ void ShardClient::closeLater() {
 }
 
 bool ShardClient::reusable() {
-    return state_ == State::Idle && connection().window().empty() && !connection().peerGone() && pendingBytes() == 0;
+    return state_ == State::Idle && connection().window().empty() && !connection().peerGone() &&
+           pendingBytes() == 0;
 }
 
 }  // namespace shardd::cluster

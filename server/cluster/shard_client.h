@@ -46,7 +46,8 @@ struct ShardQuery {
 
 /// The native protocol from the client's side, over one connection, one query at a time.
 /// Threads: the connection's strand, but for notify().
-/// Errors: NETWORK_ERROR, SOCKET_TIMEOUT, and what a shard must not say; the client is then no longer reusable.
+/// Errors: NETWORK_ERROR, SOCKET_TIMEOUT, and what a shard must not say; the client is then no longer
+/// reusable.
 class ShardClient {
 public:
     using Deadline = net::Clock::time_point;

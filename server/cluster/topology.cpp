@@ -38,7 +38,8 @@ std::optional<uint64_t> parseNumber(std::string_view text) {
 void checkCount(size_t count) {
     if (count > kMaxAddresses)
         throw Error(ErrorCode::BAD_ARGUMENTS,
-                    "Table function 'remote': first argument generates too many result addresses, at most {} are taken",
+                    "Table function 'remote': first argument generates too many result addresses, at most {} "
+                    "are taken",
                     kMaxAddresses);
 }
 
@@ -52,7 +53,8 @@ std::optional<std::vector<std::string>> expandRange(std::string_view text) {
     const std::optional<uint64_t> last = parseNumber(right);
     if (!first || !last) return std::nullopt;
     if (*first > *last || *last - *first >= kMaxAddresses)
-        throw Error(ErrorCode::BAD_ARGUMENTS, "Table function 'remote': incorrect argument in braces: {}", text);
+        throw Error(ErrorCode::BAD_ARGUMENTS, "Table function 'remote': incorrect argument in braces: {}",
+                    text);
     const bool padded = left.size() > 1 && left[0] == '0';
     std::vector<std::string> numbers;
     for (uint64_t number = *first; number <= *last; ++number)
@@ -66,7 +68,8 @@ size_t findClosing(std::string_view text, size_t open) {
         if (text[i] == '{') ++depth;
         if (text[i] == '}' && --depth == 0) return i;
     }
-    throw Error(ErrorCode::BAD_ARGUMENTS, "Table function 'remote': incorrect brace sequence in first argument");
+    throw Error(ErrorCode::BAD_ARGUMENTS,
+                "Table function 'remote': incorrect brace sequence in first argument");
 }
 
 bool splitsAt(std::string_view text, char separator) {
@@ -118,7 +121,8 @@ ReplicaConfig parseAddress(const std::string& address, const AddressDefaults& de
 
 std::string Replica::address() const {
     const bool is_v6 = config_.host.find(':') != std::string::npos;
-    return is_v6 ? fmt::format("[{}]:{}", config_.host, config_.port) : fmt::format("{}:{}", config_.host, config_.port);
+    return is_v6 ? fmt::format("[{}]:{}", config_.host, config_.port)
+                 : fmt::format("{}:{}", config_.host, config_.port);
 }
 
 void Replica::countError() {
@@ -130,7 +134,8 @@ uint64_t Replica::recentErrors(std::chrono::microseconds half_life, uint64_t cap
     const std::lock_guard lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
     if (half_life.count() > 0)
-        errors_ *= std::exp2(-std::chrono::duration<double>(now - decayed_at_) / std::chrono::duration<double>(half_life));
+        errors_ *= std::exp2(-std::chrono::duration<double>(now - decayed_at_) /
+                             std::chrono::duration<double>(half_life));
     decayed_at_ = now;
     errors_ = std::min(errors_, static_cast<double>(cap));
     return static_cast<uint64_t>(errors_);
@@ -174,7 +179,8 @@ ClusterPtr withEachReplicaAsShard(const Cluster& cluster) {
     return result;
 }
 
-Topology::Topology(const std::map<std::string, ClusterConfig>& clusters, uint16_t own_port) : own_port_(own_port) {
+Topology::Topology(const std::map<std::string, ClusterConfig>& clusters, uint16_t own_port)
+    : own_port_(own_port) {
     reload(clusters);
 }
 

@@ -57,7 +57,8 @@ struct Cluster {
     std::string secret;
     std::vector<Shard> shards;
 
-    /// Shard positions by slot: a shard appears as often as its weight says. A key's shard is slots()[key % size].
+    /// Shard positions by slot: a shard appears as often as its weight says. A key's shard is slots()[key %
+    /// size].
     std::vector<size_t> slots() const;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -35,6 +36,9 @@ struct RemoteQuery {
     /// Positions of the shards to ask (0-based); the others are left out.
     std::vector<size_t> shards;
     std::stop_token stop;
+    /// Told of the rows and bytes that shards read, from the network's threads; what it throws (limits) ends the query.
+    /// Not called any more once a stream of the answer is destroyed.
+    std::function<void(uint64_t rows, uint64_t bytes)> progress;
 
     // Whose query this is, for the ClientInfo.
     std::string initial_user;

@@ -5,13 +5,12 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/columns/fixed_column.h"
 #include "common/protocol/chunked.h"
 #include "common/protocol/interserver.h"
 #include "common/protocol/native_options.h"
@@ -19,81 +18,12 @@
 #include "common/wire/native.h"
 #include "server/net/network.h"
 #include "server/session/session_server.h"
+#include "tests/support/fake_session_host.h"
 
 namespace shardd::session {
 namespace {
 
 using protocol::ServerPacket;
-
-struct FakeSession : ClientSession {
-    std::string name;
-
-    const std::string& user() const override { return name; }
-};
-
-/// Runs `answer` on a thread of its own for each query.
-class FakeHost : public SessionHost {
-public:
-    using Answer = std::function<void(const QueryRequest&, QueryChannel&)>;
-
-    explicit FakeHost(Answer answer) : answer_(std::move(answer)) {}
-
-    ~FakeHost() override {
-        for (std::thread& thread : threads_) thread.join();
-    }
-
-    std::shared_ptr<ClientSession> login(const LoginRequest& request) override {
-        if (!request.trusted && request.password == "wrong")
-            throw Error(ErrorCode::AUTHENTICATION_FAILED, "{}: Authentication failed", request.user);
-        auto session = std::make_shared<FakeSession>();
-        session->name = request.user;
-        return session;
-    }
-
-    std::optional<std::string> clusterSecret(std::string_view cluster) override {
-        if (cluster == "sec") return "topsecret";
-        return std::nullopt;
-    }
-
-    protocol::TablesStatusResponse tablesStatus(ClientSession&,
-                                                const protocol::TablesStatusRequest& request) override {
-        protocol::TablesStatusResponse response;
-        for (const protocol::TableName& name : request.tables)
-            if (name.table == "t") response.tables.push_back({.name = name});
-        return response;
-    }
-
-    void start(QueryRequest request, std::shared_ptr<QueryChannel> channel) override {
-        threads_.emplace_back([answer = answer_, request = std::move(request), channel] {
-            try {
-                answer(request, *channel);
-                channel->output.close();
-            } catch (...) {
-                channel->output.fail(std::current_exception());
-            }
-        });
-    }
-
-private:
-    Answer answer_;
-    std::vector<std::thread> threads_;
-};
-
-Block numbers(const std::string& name, std::vector<uint8_t> values) {
-    auto column = std::make_unique<FixedColumn<uint8_t>>();
-    for (const uint8_t value : values) column->values().push_back(value);
-    Block block;
-    block.add({name, types::uint8(), std::move(column)});
-    return block;
-}
-
-void put(QueryChannel& channel, QueryOutput::Kind kind, Block block) {
-    QueryOutput output;
-    output.kind = kind;
-    output.block = std::move(block);
-    const size_t weight = output.weight();
-    channel.output.push(std::move(output), weight);
-}
 
 /// What the fake server answers to the texts of these tests.
 void answer(const QueryRequest& request, QueryChannel& channel) {

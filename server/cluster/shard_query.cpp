@@ -1,0 +1,86 @@
+#include "server/cluster/shard_query.h"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace shardd::cluster {
+
+namespace {
+
+std::string environmentOr(const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return value ? value : otherwise;
+}
+
+std::string hostName() {
+    char name[256] = {};
+    if (::gethostname(name, sizeof(name) - 1) != 0) return "localhost";
+    return name;
+}
+
+protocol::ClientInfo makeClientInfo(const storage::RemoteQuery& query, const ClusterService& service) {
+    static const std::string own_host = hostName();
+    static const std::string own_user = environmentOr("USER", "shardd");
+    protocol::ClientInfo info;
+    info.kind = protocol::QueryKind::Secondary;
+    info.initial_user = query.initial_user;
+    info.initial_query_id = query.initial_query_id;
+    if (!query.initial_address.empty()) info.initial_address = query.initial_address;
+    info.initial_start_time_us = query.initial_start_microseconds;
+    info.os_user = own_user;
+    info.host_name = own_host;
+    info.client_name = service.login.client_name;
+    info.version_major = service.login.version_major;
+    info.version_minor = service.login.version_minor;
+    info.version_patch = service.login.version_patch;
+    info.revision = service.login.revision;
+    info.distributed_depth = query.distributed_depth + 1;
+    return info;
+}
+
+}  // namespace
+
+Settings settingsOf(const std::vector<std::pair<std::string, std::string>>& settings) {
+    Settings typed;
+    for (const auto& [name, value] : settings)
+        if (Settings::knows(name)) typed.set(name, value);
+    return typed;
+}
+
+std::optional<FrameOptions> framesOf(const Settings& settings, bool compresses) {
+    if (!compresses) return std::nullopt;
+    std::string method = settings->network_compression_method;
+    std::ranges::transform(method, method.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
+    FrameOptions frames;
+    if (method == "NONE") frames.method = FrameMethod::None;
+    if (method == "ZSTD") frames.method = FrameMethod::Zstd;
+    frames.zstd_level = static_cast<int>(settings->network_zstd_compression_level);
+    return frames;
+}
+
+ShardQuery makeShardQuery(const storage::RemoteQuery& query,
+                          const Settings& settings,
+                          const ClusterService& service,
+                          protocol::Revision revision,
+                          bool compresses) {
+    ShardQuery made;
+    made.frames = framesOf(settings, compresses);
+    made.packet.client_info = makeClientInfo(query, service);
+    made.packet.stage = static_cast<uint64_t>(query.stage);
+    made.packet.text = query.text;
+    for (const auto& [name, value] : query.settings) {
+        // An important setting that an older shard does not know would be refused; the two below change the
+        // answer.
+        const bool important = name == "extremes" || name == "allow_experimental_analyzer";
+        made.packet.settings.push_back({name, important ? protocol::setting_flag::kImportant : 0, value});
+    }
+    if (revision < protocol::gate::kDistributedDepth) {
+        // Such a peer would count on two-level blocks of its own kind.
+        made.packet.settings.push_back({"group_by_two_level_threshold", 0, "0"});
+        made.packet.settings.push_back({"group_by_two_level_threshold_bytes", 0, "0"});
+    }
+    return made;
+}
+
+}  // namespace shardd::cluster

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/settings.h"
+#include "server/cluster/cluster_service.h"
+#include "server/storage/distributed.h"
+
+namespace shardd::cluster {
+
+/// The settings of a query by their types. Names that we do not know are left out: they are the shard's
+/// affair.
+Settings settingsOf(const std::vector<std::pair<std::string, std::string>>& settings);
+
+/// The Query packet for a shard: secondary, on behalf of the initial user.
+ShardQuery makeShardQuery(const storage::RemoteQuery& query,
+                          const Settings& settings,
+                          const ClusterService& service,
+                          protocol::Revision revision,
+                          bool compresses);
+
+/// The frames that the settings ask for; nothing when `compresses` is false.
+std::optional<FrameOptions> framesOf(const Settings& settings, bool compresses);
+
+}  // namespace shardd::cluster

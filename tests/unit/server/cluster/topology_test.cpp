@@ -1,0 +1,79 @@
+#include "server/cluster/topology.h"
+
+#include <gtest/gtest.h>
+
+#include "common/base/error.h"
+
+namespace shardd::cluster {
+namespace {
+
+TEST(Topology, AddressPatterns) {
+    struct Row {
+        const char* text;
+        char separator;
+        std::vector<std::string> expected;
+    };
+
+    const Row rows[] = {
+        {"a", ',', {"a"}},
+        {"a,b", ',', {"a", "b"}},
+        {"127.0.0.{1,2}:9000", ',', {"127.0.0.1:9000", "127.0.0.2:9000"}},
+        {"h{1..3}", ',', {"h1", "h2", "h3"}},
+        {"h{08..10}", ',', {"h08", "h09", "h10"}},
+        {"h{1..2}{a,b}", ',', {"h1a", "h1b", "h2a", "h2b"}},
+        {"a|b,c", ',', {"a|b", "c"}},
+        {"h{1|2}", ',', {"h{1|2}"}},
+        {"h{1|2}", '|', {"h1", "h2"}},
+    };
+    for (const Row& row : rows) EXPECT_EQ(expandAddresses(row.text, row.separator), row.expected) << row.text;
+}
+
+TEST(Topology, HostilePatternsAreErrors) {
+    for (const char* text : {"h{1", "h{3..1}", "h{1..100000}", "{1..100}{1..100}"})
+        EXPECT_THROW(expandAddresses(text, ','), Error) << text;
+    for (const char* text : {"", "h:0", "h:70000", "h:x", ":9000"})
+        EXPECT_THROW(clusterFromAddresses(text, {}), Error) << text;
+}
+
+TEST(Topology, ShardsAndReplicasOfRemote) {
+    const ClusterPtr cluster = clusterFromAddresses("h1:9100|h2,[::1]:9001", {.own_port = 9001});
+    ASSERT_EQ(cluster->shards.size(), 2U);
+    EXPECT_EQ(cluster->shards[0].replicas[0]->address(), "h1:9100");
+    EXPECT_EQ(cluster->shards[0].replicas[1]->address(), "h2:9000");
+    EXPECT_EQ(cluster->shards[1].replicas[0]->address(), "[::1]:9001");
+    EXPECT_EQ(cluster->shards[1].number, 2U);
+    EXPECT_TRUE(cluster->shards[1].replicas[0]->isLocal());
+}
+
+TEST(Topology, SlotsFollowWeights) {
+    ClusterConfig config;
+    config.shards = {ShardConfig{.name = "", .weight = 2}, ShardConfig{.name = "", .weight = 0},
+                     ShardConfig{.name = "", .weight = 1}};
+    EXPECT_EQ(makeCluster(config, 0)->slots(), (std::vector<size_t>{0, 0, 2}));
+}
+
+TEST(Topology, AReloadKeepsTheSameClusters) {
+    std::map<std::string, ClusterConfig> configs;
+    configs["a"].name = "a";
+    configs["b"].name = "b";
+    Topology topology(configs, 9000);
+    const ClusterPtr a = topology.get("a");
+    const ClusterPtr b = topology.get("b");
+    configs["b"].secret = "s";
+    topology.reload(configs);
+    EXPECT_EQ(topology.get("a"), a);
+    EXPECT_NE(topology.get("b"), b);
+    configs.erase("a");
+    topology.reload(configs);
+    EXPECT_THROW(topology.get("a"), Error);
+}
+
+TEST(Topology, ErrorsOfAReplicaFade) {
+    Replica replica({.host = "h"}, false);
+    for (int i = 0; i < 8; ++i) replica.countError();
+    EXPECT_EQ(replica.recentErrors(std::chrono::seconds(60), 5), 5U);
+    EXPECT_LE(replica.recentErrors(std::chrono::microseconds(1), 5), 1U);
+}
+
+}  // namespace
+}  // namespace shardd::cluster
