@@ -138,7 +138,7 @@ uint64_t Replica::recentErrors(std::chrono::microseconds half_life, uint64_t cap
                              std::chrono::duration<double>(half_life));
     decayed_at_ = now;
     errors_ = std::min(errors_, static_cast<double>(cap));
-    return static_cast<uint64_t>(errors_);
+    return static_cast<uint64_t>(std::lround(errors_));
 }
 
 std::vector<size_t> Cluster::slots() const {

@@ -21,11 +21,12 @@ using session::QueryRequest;
 /// One shard: a server in this process, which remembers what it was asked and given.
 class FakeShard {
 public:
-    FakeShard(net::Network& network, uint8_t first_value) : first_value_(first_value) {
+    FakeShard(net::Network& network, uint8_t first_value, session::SessionOptions options = {})
+        : first_value_(first_value) {
         host_ = std::make_shared<session::FakeHost>(
             [this](const QueryRequest& request, QueryChannel& channel) { answer(request, channel); });
         server_ = std::make_unique<session::SessionServer>(network.context(), net::ListenerOptions(), host_,
-                                                           session::SessionOptions());
+                                                           std::move(options));
         server_->start();
     }
 
@@ -38,7 +39,7 @@ public:
         server_.reset();
     }
 
-    uint16_t port() const { return port_ ? port_ : server_->port(); }
+    uint16_t port() const { return server_->port(); }
 
     size_t connections() const { return server_->openConnections(); }
 
@@ -71,7 +72,7 @@ private:
             channel.progress.rows = 7;
             channel.output.push(std::move(profile));
         } else if (request.text == "FAIL ON 1" && first == 10) {
-            throw Error(ErrorCode::DIVIDE_BY_ZERO, "Division by zero");
+            throw Error(ErrorCode::ILLEGAL_DIVISION, "Division by zero");
         } else if (request.text == "FAIL ON 1" || request.text == "ENDLESS") {
             put(channel, QueryOutput::Kind::Header, numbers("v", {}));
             while (!channel.stop.stop_requested()) {
@@ -109,7 +110,6 @@ private:
     }
 
     const uint8_t first_value_;
-    uint16_t port_ = 0;
     std::mutex mutex_;
     std::vector<QueryRequest> requests_;
     std::vector<uint64_t> inserted_;
@@ -286,12 +286,18 @@ TEST_F(RemoteTest, ColumnsAreMatchedByName) {
 }
 
 TEST_F(RemoteTest, WarmConnectionsThatDiedAreReplaced) {
-    EXPECT_EQ(drain(*startQuery(service_, both(), query("VALUES"))[0]), (std::vector<uint64_t>{10, 11}));
-    // A server that closes its idle connections, as after a restart.
-    const uint16_t port = first_.port();
-    (void)port;
-    std::vector<storage::RemoteStreamPtr> streams = startQuery(service_, both(), query("VALUES"));
-    EXPECT_EQ(drain(*streams[1]), (std::vector<uint64_t>{20, 21}));
+    session::SessionOptions impatient;
+    impatient.idle_timeout = std::chrono::milliseconds(20);
+    FakeShard shard(network_, 30, impatient);
+    const ClusterPtr cluster = clusterFromAddresses(fmt::format("127.0.0.1:{}", shard.port()), {});
+    storage::RemoteQuery asked = query("VALUES");
+    asked.shards = {0};
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(drain(*startQuery(service_, cluster, asked)[0]), (std::vector<uint64_t>{30, 31}));
+        for (int i = 0; i < 100 && shard.connections() > 0; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(cluster->shards[0].replicas[0]->recentErrors(std::chrono::seconds(60), 1000), 0U);
 }
 
 TEST_F(RemoteTest, DescribesATable) {
