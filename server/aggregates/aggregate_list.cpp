@@ -9,10 +9,16 @@
 #define SHARDD_AGGREGATES(X) \
     X(argExtremes)           \
     X(average)               \
+    X(bitOperations)         \
     X(count)                 \
     X(distinct)              \
     X(extremes)              \
+    X(groupArray)            \
+    X(groupUniqArray)        \
     X(nothing)               \
+    X(quantile)              \
+    X(quantileExact)         \
+    X(statistics)            \
     X(sum)
 
 namespace shardd::aggregates {
