@@ -45,11 +45,11 @@ std::string joinBoundNames(const std::vector<Bound>& bounds) {
     return result;
 }
 
-/// `[1, v]`, `(1, v)`, or f(a, b): what a call is called.
+/// `[1, v]`, `(1, v)` (also of array(1, v) and tuple(1, v)), or f(a, b): what a call is called.
 std::string callName(const sql::Function& call, const std::vector<Bound>& arguments, const std::vector<Bound>& parameters) {
     const std::string list = joinBoundNames(arguments);
-    if (call.is_operator && call.name == "array") return "[" + list + "]";
-    if (call.is_operator && call.name == "tuple" && arguments.size() > 1) return "(" + list + ")";
+    if (call.name == "array") return "[" + list + "]";
+    if (call.name == "tuple") return "(" + list + ")";
     std::string result = call.name;
     if (call.has_parameters) result += "(" + joinBoundNames(parameters) + ")";
     return result + "(" + list + ")";

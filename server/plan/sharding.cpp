@@ -186,7 +186,10 @@ std::optional<ShardingKey> bindShardingKey(const std::string& text,
     if (text.empty()) return std::nullopt;
     ShardingKey key;
     key.node = bindExpression(sql::parseExpression(text), columns, context);
-    if (!removeLowCardinality(key.node->type)->isInteger())
+    const TypePtr type = removeLowCardinality(key.node->type);
+    const bool whole = type->isInteger() || type->kind() == TypeKind::Bool || type->isEnum() ||
+                       type->isDate() || type->kind() == TypeKind::DateTime;
+    if (!whole || type->width() > sizeof(uint64_t))
         throw Error(ErrorCode::TYPE_MISMATCH,
                     "Sharding expression has type {}, but should be one of integer type",
                     key.node->type->name());
