@@ -1,0 +1,642 @@
+#include <algorithm>
+
+#include "common/columns/const_column.h"
+#include "common/columns/create_column.h"
+#include "common/columns/fixed_column.h"
+#include "common/columns/nullable_column.h"
+#include "server/functions/column_tools.h"
+#include "server/functions/convert.h"
+#include "server/functions/function_list.h"
+#include "server/functions/selection.h"
+#include "server/functions/simple_function.h"
+#include "server/functions/supertype.h"
+
+/// if, multiIf, CASE, and what chooses by NULL: ifNull, nullIf, coalesce ….
+namespace shardd::functions {
+
+namespace {
+
+using Context = const std::shared_ptr<const FunctionContext>&;
+
+bool isNullOnly(const TypePtr& type) { return type->isNullable() && type->child()->kind() == TypeKind::Nothing; }
+
+Traits choosing() { return {.default_nulls = false, .default_low_cardinality = false, .sees_constants = true}; }
+
+/// Chooses with NULLs in sight, dictionaries left to the frame.
+Traits choosingByKey() { return {.default_nulls = false, .sees_constants = true}; }
+
+/// A UInt64 literal that an Int64 could hold counts as one when it meets signed numbers.
+TypePtr branchType(const NamedColumn& branch) {
+    TypePtr type = removeLowCardinalityRecursively(branch.type);
+    if (type->kind() != TypeKind::UInt64) return type;
+    const auto value = constantValue(branch);
+    return value && value->to<uint64_t>() <= static_cast<uint64_t>(INT64_MAX) ? types::int64() : type;
+}
+
+/// The type of one of several branches.
+TypePtr commonBranchType(std::span<const NamedColumn> branches) {
+    std::vector<TypePtr> types;
+    for (const NamedColumn& branch : branches) types.push_back(removeLowCardinalityRecursively(branch.type));
+    if (TypePtr type = tryLeastSupertype(types)) return type;
+    for (size_t i = 0; i < branches.size(); ++i) types[i] = branchType(branches[i]);
+    return leastSupertype(types);
+}
+
+NamedColumn withoutDictionary(const NamedColumn& argument) {
+    const TypePtr type = removeLowCardinalityRecursively(argument.type);
+    if (sameType(type, argument.type)) return argument;
+    return {argument.name, type, argument.column ? writeOutDictionaries(argument.column, argument.type) : nullptr};
+}
+
+/// Whether a condition holds, for each row; NULL is no.
+void conditionOf(const NamedColumn& argument, PodVector<uint8_t>& out) {
+    const Column* column = argument.column.get();
+    if (column->kind() == ColumnKind::Const) {
+        const Column& one = *as<ConstColumn>(*column).one();
+        const bool holds = !one.isNullAt(0) && !(one.kind() == ColumnKind::Nullable ? as<NullableColumn>(one).values()->isDefaultAt(0) : one.isDefaultAt(0));
+        std::fill(out.begin(), out.end(), static_cast<uint8_t>(holds));
+        return;
+    }
+    const Mask* nulls = nullptr;
+    if (column->kind() == ColumnKind::Nullable) {
+        nulls = &as<NullableColumn>(*column).nulls();
+        column = as<NullableColumn>(*column).values().get();
+    }
+    const uint8_t* values = as<FixedColumn<uint8_t>>(*column).data();
+    for (size_t i = 0; i < out.size(); ++i) out[i] = values[i] != 0;
+    if (nulls)
+        for (size_t i = 0; i < out.size(); ++i) out[i] &= static_cast<uint8_t>(!(*nulls)[i]);
+}
+
+bool isCondition(const TypePtr& type) {
+    const TypePtr bare = removeNullable(removeLowCardinality(type));
+    return bare->kind() == TypeKind::UInt8 || bare->kind() == TypeKind::Bool || bare->kind() == TypeKind::Nothing;
+}
+
+/// multiIf, and `if`, which has one condition.
+class MultiIf final : public SimpleFunction {
+public:
+    MultiIf(std::string name, Context context)
+        : SimpleFunction(std::move(name), choosing()), context_(context ? context : std::make_shared<const FunctionContext>()) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        const bool plain = name_ == "if";
+        if (plain ? arguments.size() != 3 : arguments.size() < 3 || arguments.size() % 2 == 0)
+            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                        "Invalid number of arguments for function {}: {}",
+                        name_,
+                        arguments.size());
+        std::vector<NamedColumn> branches;
+        for (size_t i = 0; i < arguments.size(); ++i) {
+            const bool is_condition = i % 2 == 0 && i + 1 < arguments.size();
+            if (!is_condition)
+                branches.push_back(arguments[i]);
+            else if (!isCondition(arguments[i].type))
+                throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                            "Illegal type {} of argument (condition) of function {}. Must be UInt8 or Nullable(UInt8)",
+                            arguments[i].type->name(),
+                            name_);
+        }
+        if (plain) refuseMixedDecimals(arguments);
+        return commonBranchType(branches);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        std::vector<ColumnPtr> branches;
+        PodVector<uint8_t> which(rows, 0);
+        PodVector<uint8_t> open(rows, 1);
+        PodVector<uint8_t> holds(rows);
+        bool decided = false;
+        for (size_t i = 0; i < arguments.size() && !decided; i += 2) {
+            const bool last = i + 1 == arguments.size();
+            const NamedColumn condition = withoutDictionary(arguments[i]);
+            bool always = last;
+            if (!last && condition.column->kind() == ColumnKind::Const) {
+                holds.resize(1);
+                conditionOf(condition, holds);
+                always = holds[0] != 0;
+                holds.resize(rows);
+                if (!always) continue;
+            }
+            if (branches.size() > 255) throw Error(ErrorCode::TOO_MANY_ARGUMENTS_FOR_FUNCTION, "Function {} takes at most 256 branches", name_);
+            const auto index = static_cast<uint8_t>(branches.size());
+            const NamedColumn& branch = arguments[last ? i : i + 1];
+            branches.push_back(castColumn(withoutDictionary(branch), result_type, *context_));
+            decided = always;
+            if (always) {
+                for (size_t row = 0; row < rows; ++row) which[row] = open[row] ? index : which[row];
+                break;
+            }
+            conditionOf(condition, holds);
+            for (size_t row = 0; row < rows; ++row) {
+                const uint8_t takes = open[row] & holds[row];
+                which[row] = takes ? index : which[row];
+                open[row] &= static_cast<uint8_t>(!takes);
+            }
+        }
+        return branches.size() == 1 ? branches[0] : selectRows(branches, which.span());
+    }
+
+private:
+    /// Two kinds of Decimal under a condition that varies: ClickHouse has no such `if`.
+    static void refuseMixedDecimals(Arguments arguments) {
+        const TypePtr a = removeNullable(arguments[1].type);
+        const TypePtr b = removeNullable(arguments[2].type);
+        if (a->isDecimal() && b->isDecimal() && a->kind() != b->kind() && arguments[0].column == nullptr)
+            throw Error(ErrorCode::NOT_IMPLEMENTED, "Conditional function with Decimals of different types is not supported");
+    }
+
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+ResolvedFunctionPtr resolveWith(std::string_view name, const std::vector<NamedColumn>& arguments, Context context) {
+    return resolveFunction(name, arguments, context);
+}
+
+NamedColumn call(std::string_view name, const std::vector<NamedColumn>& arguments, size_t rows, Context context) {
+    const ResolvedFunctionPtr function = resolveWith(name, arguments, context);
+    return {"", function->resultType(), function->execute(arguments, rows)};
+}
+
+/// CASE value WHEN … THEN …: equals() and multiIf.
+class CaseWithExpression final : public SimpleFunction {
+public:
+    explicit CaseWithExpression(Context context) : SimpleFunction("caseWithExpression", choosingByKey()), context_(context) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        if (arguments.size() < 4 || arguments.size() % 2 != 0)
+            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Invalid number of arguments for function {}: {}", name_, arguments.size());
+        std::vector<NamedColumn> branches;
+        for (size_t i = 1; i < arguments.size(); ++i)
+            if (i % 2 == 0 || i + 1 == arguments.size()) branches.push_back(arguments[i]);
+        return commonBranchType(branches);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr&, size_t rows) const override {
+        std::vector<NamedColumn> flat;
+        for (size_t i = 1; i + 1 < arguments.size(); i += 2) {
+            flat.push_back(call("equals", {arguments[0], arguments[i]}, rows, context_));
+            flat.push_back(arguments[i + 1]);
+        }
+        flat.push_back(arguments.back());
+        return call("multiIf", flat, rows, context_).column;
+    }
+
+private:
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+ColumnPtr nullMap(const NamedColumn& argument, size_t rows) {
+    PodVector<uint8_t> out(rows, 0);
+    const ColumnPtr column = full(argument.column);
+    if (column->kind() == ColumnKind::Nullable)
+        out = as<NullableColumn>(*column).nulls();
+    else
+        for (size_t i = 0; i < rows; ++i) out[i] = column->isNullAt(i);
+    return std::make_shared<FixedColumn<uint8_t>>(std::move(out));
+}
+
+/// isNull, isNotNull, isZeroOrNull.
+class NullTest final : public SimpleFunction {
+public:
+    enum class Kind : uint8_t { Null, NotNull, ZeroOrNull };
+
+    NullTest(std::string name, Kind kind) : SimpleFunction(std::move(name), choosing()), kind_(kind) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        checkArgumentCount(name_, arguments, 1, 1);
+        const TypePtr bare = removeNullable(removeLowCardinality(arguments[0].type));
+        if (kind_ == Kind::ZeroOrNull && !bare->isNumber() && bare->kind() != TypeKind::Nothing) failArgumentType(name_, arguments, 0);
+        return types::uint8();
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        const bool nullable = isNullableOrLowCardinalityNullable(arguments[0].type);
+        if (!nullable && kind_ != Kind::ZeroOrNull) return createConstColumn(*result_type, Value(uint64_t{kind_ == Kind::NotNull}), rows);
+        const ColumnPtr map = nullMap(arguments[0], rows);
+        PodVector<uint8_t> out(as<FixedColumn<uint8_t>>(*map).values());
+        if (kind_ == Kind::NotNull)
+            for (uint8_t& value : out) value ^= 1;
+        if (kind_ == Kind::ZeroOrNull) {
+            const ColumnPtr plain = fullPlain(arguments[0].column);
+            const ColumnPtr values = plain->kind() == ColumnKind::Nullable ? valuesOfNullable(plain) : plain;
+            for (size_t i = 0; i < rows; ++i) out[i] |= static_cast<uint8_t>(values->isDefaultAt(i));
+        }
+        return std::make_shared<FixedColumn<uint8_t>>(std::move(out));
+    }
+
+private:
+    Kind kind_;
+};
+
+class AssumeNotNull final : public SimpleFunction {
+public:
+    AssumeNotNull() : SimpleFunction("assumeNotNull", choosing()) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        checkArgumentCount(name_, arguments, 1, 1);
+        const TypePtr& type = arguments[0].type;
+        return type->isLowCardinality() ? types::lowCardinality(removeNullable(type->child())) : removeNullable(type);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
+        const NamedColumn& argument = arguments[0];
+        if (argument.type->isNullable()) {
+            if (argument.column->kind() == ColumnKind::Const && argument.column->isNullAt(0))
+                return createConstColumn(*result_type, defaultValue(*result_type), argument.column->size());
+            return valuesOfNullable(argument.column);
+        }
+        if (!isNullableOrLowCardinalityNullable(argument.type)) return argument.column;
+        const TypePtr& plain = argument.type->child();
+        return makeDictionary(valuesOfNullable(writeOutDictionaries(argument.column, argument.type)), plain->child());
+    }
+};
+
+class IsNullable final : public SimpleFunction {
+public:
+    IsNullable() : SimpleFunction("isNullable", choosing()) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        checkArgumentCount(name_, arguments, 1, 1);
+        return types::uint8();
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        return createConstColumn(*result_type, Value(uint64_t{isNullableOrLowCardinalityNullable(arguments[0].type)}), rows);
+    }
+};
+
+class ToNullable final : public SimpleFunction {
+public:
+    ToNullable() : SimpleFunction("toNullable", choosing()) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        checkArgumentCount(name_, arguments, 1, 1);
+        const TypePtr& type = arguments[0].type;
+        if (isNullableOrLowCardinalityNullable(type)) return type;
+        return type->isLowCardinality() ? types::lowCardinality(types::nullable(type->child())) : types::nullable(type);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
+        return castColumn(arguments[0], result_type);
+    }
+};
+
+/// The first value that is not NULL. Arguments behind one that is never NULL do not count.
+class Coalesce final : public SimpleFunction {
+public:
+    explicit Coalesce(Context context) : SimpleFunction("coalesce", choosingByKey()), context_(context) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        const std::vector<NamedColumn> used = usedOf(arguments);
+        if (used.empty()) return types::nullable(types::simple(TypeKind::Nothing));
+        std::vector<NamedColumn> bare = used;
+        for (size_t i = 0; i + 1 < bare.size(); ++i) bare[i].type = removeNullable(bare[i].type);
+        return commonBranchType(bare);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        const std::vector<NamedColumn> used = usedOf(arguments);
+        if (used.empty()) return createConstColumn(*result_type, Value(), rows);
+        std::vector<ColumnPtr> branches;
+        PodVector<uint8_t> which(rows, static_cast<uint8_t>(used.size() - 1));
+        for (size_t i = used.size(); i-- > 0;) {
+            if (i + 1 == used.size()) continue;
+            const ColumnPtr nulls = nullMap(used[i], rows);
+            const uint8_t* map = as<FixedColumn<uint8_t>>(*nulls).data();
+            for (size_t row = 0; row < rows; ++row) which[row] = map[row] ? which[row] : static_cast<uint8_t>(i);
+        }
+        for (size_t i = 0; i < used.size(); ++i) {
+            const bool last = i + 1 == used.size();
+            const NamedColumn branch = last || !used[i].type->isNullable() ? used[i] : withoutNulls(used[i]);
+            branches.push_back(castColumn(branch, result_type, *contextOrDefault()));
+        }
+        return branches.size() == 1 ? branches[0] : selectRows(branches, which.span());
+    }
+
+private:
+    static NamedColumn withoutNulls(const NamedColumn& argument) { return {argument.name, argument.type->child(), valuesOfNullable(argument.column)}; }
+
+    std::shared_ptr<const FunctionContext> contextOrDefault() const { return context_ ? context_ : std::make_shared<const FunctionContext>(); }
+
+    static std::vector<NamedColumn> usedOf(Arguments arguments) {
+        std::vector<NamedColumn> used;
+        for (const NamedColumn& argument : arguments) {
+            if (isNullOnly(argument.type)) continue;
+            used.push_back(argument);
+            if (!argument.type->isNullable()) break;
+        }
+        return used;
+    }
+
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+class IfNull final : public SimpleFunction {
+public:
+    explicit IfNull(Context context) : SimpleFunction("ifNull", choosing()), context_(context) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        checkArgumentCount(name_, arguments, 2, 2);
+        if (isNullOnly(arguments[0].type)) return arguments[1].type;
+        if (!isNullableOrLowCardinalityNullable(arguments[0].type)) return arguments[0].type;
+        const NamedColumn bare[] = {{"", removeNullable(removeLowCardinality(arguments[0].type)), nullptr}, arguments[1]};
+        return commonBranchType(bare);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr&, size_t rows) const override {
+        if (isNullOnly(arguments[0].type)) return arguments[1].column;
+        if (!isNullableOrLowCardinalityNullable(arguments[0].type)) return arguments[0].column;
+        return call("coalesce", {withoutDictionary(arguments[0]), withoutDictionary(arguments[1])}, rows, context_).column;
+    }
+
+private:
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+class NullIf final : public SimpleFunction {
+public:
+    explicit NullIf(Context context) : SimpleFunction("nullIf", choosingByKey()), context_(context) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        checkArgumentCount(name_, arguments, 2, 2);
+        if (!isNullOnly(arguments[0].type) && !isNullOnly(arguments[1].type)) resolveFunction("equals", arguments, context_);
+        return makeNullable(arguments[0].type);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        const ColumnPtr values = castColumn(arguments[0], result_type);
+        if (isNullOnly(arguments[0].type) || isNullOnly(arguments[1].type) || !result_type->isNullable()) return values;
+        const NamedColumn equal = call("equals", {arguments[0], arguments[1]}, rows, context_);
+        PodVector<uint8_t> holds(rows);
+        conditionOf(equal, holds);
+        const ColumnPtr plain = full(values);
+        const auto& nullable = as<NullableColumn>(*plain);
+        Mask nulls(nullable.nulls());
+        for (size_t i = 0; i < rows; ++i) nulls[i] |= holds[i];
+        return std::make_shared<NullableColumn>(nullable.values(), std::move(nulls));
+    }
+
+private:
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+/// greatest and least, over what is not NULL; clamp is made of both.
+class Extreme final : public SimpleFunction {
+public:
+    Extreme(std::string name, bool greatest, Context context)
+        : SimpleFunction(std::move(name), choosingByKey()),
+          greatest_(greatest),
+          context_(context ? context : std::make_shared<const FunctionContext>()) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        if (arguments.empty())
+            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Function {} needs at least one argument", name_);
+        std::vector<TypePtr> types;
+        for (const NamedColumn& argument : arguments) types.push_back(argument.type);
+        if (TypePtr type = tryLeastSupertype(types)) return type;
+        return typeWithoutSupertype(arguments, types);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        const std::string_view compare = greatest_ ? "greater" : "less";
+        // UInt64 and Int64 have no common type: a negative number is the least, and never the greatest.
+        NamedColumn best;
+        for (const NamedColumn& argument : arguments) {
+            if (isNullOnly(argument.type)) continue;
+            NamedColumn next{"", result_type, castColumn(bounded(argument, result_type, rows), result_type, *context_)};
+            if (!best.column) {
+                best = std::move(next);
+                continue;
+            }
+            PodVector<uint8_t> takes(rows);
+            conditionOf(call(compare, {next, best}, rows, context_), takes);
+            replaceNulls(best, next, takes);
+            const ColumnPtr both[] = {best.column, next.column};
+            best.column = selectRows(both, takes.span());
+        }
+        return best.column ? best.column : createConstColumn(*result_type, Value(), rows);
+    }
+
+private:
+    /// In greatest() as UInt64 a negative number loses as 0 does; in least() as Int64 what is beyond Int64 loses as its
+    /// greatest does.
+    NamedColumn bounded(const NamedColumn& argument, const TypePtr& result_type, size_t rows) const {
+        const TypePtr from = removeNullable(argument.type);
+        const TypePtr to = removeNullable(result_type);
+        const bool negative_lost = to->kind() == TypeKind::UInt64 && from->isInteger() && !from->isUnsigned();
+        const bool high_lost = to->kind() == TypeKind::Int64 && from->kind() == TypeKind::UInt64;
+        if (!negative_lost && !high_lost) return argument;
+        const TypePtr wide = types::simple(TypeKind::Int128);
+        const Value bound = negative_lost ? Value(int64_t{0}) : Value(INT64_MAX);
+        const NamedColumn limit{"", types::int64(), createConstColumn(*types::int64(), bound, rows)};
+        const NamedColumn value{"", argument.type->isNullable() ? types::nullable(wide) : wide, nullptr};
+        const NamedColumn widened{"", value.type, castColumn(argument, value.type)};
+        const NamedColumn limit_wide{"", wide, castColumn(limit, wide)};
+        return call("if", {call(negative_lost ? "less" : "greater", {widened, limit_wide}, rows, context_), limit_wide, widened}, rows, context_);
+    }
+
+    /// A NULL so far is replaced by any value; a NULL next never wins.
+    static void replaceNulls(const NamedColumn& best, const NamedColumn& next, PodVector<uint8_t>& takes) {
+        if (!best.type->isNullable()) return;
+        for (size_t i = 0; i < takes.size(); ++i)
+            if (best.column->isNullAt(i)) takes[i] = !next.column->isNullAt(i);
+    }
+
+    TypePtr typeWithoutSupertype(Arguments arguments, const std::vector<TypePtr>& types) const {
+        bool numbers = true;
+        bool decimal = false;
+        bool is_float = false;
+        bool wide_unsigned = false;
+        bool is_signed = false;
+        for (const TypePtr& type : types) {
+            const TypePtr bare = removeNullable(type);
+            numbers &= bare->isNumber() || bare->kind() == TypeKind::Nothing;
+            decimal |= bare->isDecimal();
+            is_float |= bare->isFloat();
+            wide_unsigned |= bare->kind() == TypeKind::UInt64;
+            is_signed |= bare->isInteger() && !bare->isUnsigned();
+        }
+        if (!numbers) return leastSupertype(types);
+        const auto nullable = [&](const TypePtr& type) {
+            const bool any_null = std::any_of(types.begin(), types.end(), [](const TypePtr& t) { return t->isNullable(); });
+            return any_null ? types::nullable(type) : type;
+        };
+        if (decimal && is_float) return nullable(types::float64());
+        if (!decimal && !is_float && wide_unsigned && is_signed) return nullable(greatest_ ? types::uint64() : types::int64());
+        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Illegal types {} and {} of arguments of function {}",
+                    arguments[0].type->name(),
+                    arguments.back().type->name(),
+                    name_);
+    }
+
+    bool greatest_;
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+class Clamp final : public SimpleFunction {
+public:
+    explicit Clamp(Context context) : SimpleFunction("clamp", choosingByKey()), context_(context) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        checkArgumentCount(name_, arguments, 3, 3);
+        return leastSupertype(std::vector<TypePtr>{arguments[0].type, arguments[1].type, arguments[2].type});
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        std::vector<NamedColumn> cast;
+        for (const NamedColumn& argument : arguments) cast.push_back({"", result_type, castColumn(argument, result_type)});
+        PodVector<uint8_t> wrong(rows);
+        conditionOf(call("greater", {cast[1], cast[2]}, rows, context_), wrong);
+        if (std::find(wrong.begin(), wrong.end(), 1) != wrong.end())
+            throw Error(ErrorCode::BAD_ARGUMENTS, "The minimum value cannot be greater than the maximum value");
+        const NamedColumn lower = call("greatest", {cast[0], cast[1]}, rows, context_);
+        return castColumn(call("least", {lower, cast[2]}, rows, context_), result_type);
+    }
+
+private:
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+class FirstNonDefault final : public SimpleFunction {
+public:
+    explicit FirstNonDefault(Context context) : SimpleFunction("firstNonDefault", choosing()), context_(context) {}
+
+    TypePtr resultType(Arguments arguments) const override {
+        if (arguments.empty())
+            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Function {} needs at least one argument", name_);
+        return commonBranchType(arguments);
+    }
+
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
+        std::vector<ColumnPtr> branches;
+        PodVector<uint8_t> which(rows, static_cast<uint8_t>(arguments.size() - 1));
+        PodVector<uint8_t> open(rows, 1);
+        for (size_t i = 0; i < arguments.size(); ++i) {
+            const NamedColumn plain = withoutDictionary(arguments[i]);
+            branches.push_back(full(castColumn(plain, result_type)));
+            const Column& column = *branches.back();
+            const Column& values = column.kind() == ColumnKind::Nullable ? *as<NullableColumn>(column).values() : column;
+            for (size_t row = 0; row < rows; ++row) {
+                if (!open[row] || column.isNullAt(row) || values.isDefaultAt(row)) continue;
+                which[row] = static_cast<uint8_t>(i);
+                open[row] = 0;
+            }
+        }
+        return selectRows(branches, which.span());
+    }
+
+private:
+    std::shared_ptr<const FunctionContext> context_;
+};
+
+template <typename F>
+FunctionPtr make(Context context) {
+    return std::make_shared<F>(context);
+}
+
+constexpr FunctionInfo kFunctions[] = {
+    {.name = "if",
+     .create = [](Context c) -> FunctionPtr { return std::make_shared<MultiIf>("if", c); },
+     .syntax = "if(condition, then, else)",
+     .description = "One of two values.",
+     .example = "if(1, 'yes', 'no')",
+     .example_result = "yes"},
+    {.name = "multiIf",
+     .create = [](Context c) -> FunctionPtr { return std::make_shared<MultiIf>("multiIf", c); },
+     .syntax = "multiIf(condition, then, …, else)",
+     .description = "The value behind the first condition that holds.",
+     .example = "multiIf(0, 'a', 1, 'b', 'c')",
+     .example_result = "b"},
+    {.name = "caseWithExpression",
+     .create = make<CaseWithExpression>,
+     .syntax = "caseWithExpression(value, when, then, …, else)",
+     .description = "The value behind the first that equals: CASE value WHEN … THEN … END.",
+     .example = "caseWithExpression(3, 1, 'one', 3, 'three', 'many')",
+     .example_result = "three"},
+    {.name = "isNull",
+     .create = [](Context) -> FunctionPtr { return std::make_shared<NullTest>("isNull", NullTest::Kind::Null); },
+     .syntax = "isNull(value)",
+     .description = "1 for NULL.",
+     .example = "isNull(NULL)",
+     .example_result = "1"},
+    {.name = "isNotNull",
+     .create = [](Context) -> FunctionPtr { return std::make_shared<NullTest>("isNotNull", NullTest::Kind::NotNull); },
+     .syntax = "isNotNull(value)",
+     .description = "1 for all but NULL.",
+     .example = "isNotNull(NULL)",
+     .example_result = "0"},
+    {.name = "isZeroOrNull",
+     .create = [](Context) -> FunctionPtr { return std::make_shared<NullTest>("isZeroOrNull", NullTest::Kind::ZeroOrNull); },
+     .syntax = "isZeroOrNull(number)",
+     .description = "1 for zero and NULL.",
+     .example = "isZeroOrNull(0)",
+     .example_result = "1"},
+    {.name = "isNullable",
+     .create = [](Context) -> FunctionPtr { return std::make_shared<IsNullable>(); },
+     .syntax = "isNullable(value)",
+     .description = "1 when the type may hold NULL.",
+     .example = "isNullable(NULL)",
+     .example_result = "1"},
+    {.name = "toNullable",
+     .create = [](Context) -> FunctionPtr { return std::make_shared<ToNullable>(); },
+     .syntax = "toNullable(value)",
+     .description = "The value in a type that may hold NULL.",
+     .example = "toTypeName(toNullable(1))",
+     .example_result = "Nullable(UInt8)"},
+    {.name = "assumeNotNull",
+     .create = [](Context) -> FunctionPtr { return std::make_shared<AssumeNotNull>(); },
+     .syntax = "assumeNotNull(value)",
+     .description = "The value in a type without NULL; any value for NULL.",
+     .example = "toTypeName(assumeNotNull(toNullable(1)))",
+     .example_result = "UInt8"},
+    {.name = "ifNull",
+     .create = make<IfNull>,
+     .syntax = "ifNull(value, alternative)",
+     .description = "The alternative for NULL.",
+     .example = "ifNull(NULL, 5)",
+     .example_result = "5"},
+    {.name = "nullIf",
+     .create = make<NullIf>,
+     .syntax = "nullIf(value, other)",
+     .description = "NULL when both are equal, else the value.",
+     .example = "nullIf(1, 1)",
+     .example_result = "NULL"},
+    {.name = "coalesce",
+     .create = make<Coalesce>,
+     .syntax = "coalesce(value, …)",
+     .description = "The first value that is not NULL.",
+     .example = "coalesce(NULL, 2, 3)",
+     .example_result = "2"},
+    {.name = "greatest",
+     .create = [](Context c) -> FunctionPtr { return std::make_shared<Extreme>("greatest", true, c); },
+     .syntax = "greatest(value, …)",
+     .description = "The greatest value that is not NULL.",
+     .example = "greatest(1, 3, 2)",
+     .example_result = "3"},
+    {.name = "least",
+     .create = [](Context c) -> FunctionPtr { return std::make_shared<Extreme>("least", false, c); },
+     .syntax = "least(value, …)",
+     .description = "The least value that is not NULL.",
+     .example = "least(1, 3, 2)",
+     .example_result = "1"},
+    {.name = "clamp",
+     .create = make<Clamp>,
+     .syntax = "clamp(value, min, max)",
+     .description = "The value, or the bound that it passes.",
+     .example = "clamp(50, 0, 10)",
+     .example_result = "10"},
+    {.name = "firstNonDefault",
+     .create = make<FirstNonDefault>,
+     .syntax = "firstNonDefault(value, …)",
+     .description = "The first value that is neither NULL nor its type's default.",
+     .example = "firstNonDefault(0, 3, 5)",
+     .example_result = "3"},
+};
+
+}  // namespace
+
+std::span<const FunctionInfo> conditionalFunctions() { return kFunctions; }
+
+}  // namespace shardd::functions
