@@ -22,10 +22,14 @@ bool hasState(const TypePtr& type) {
     return std::any_of(type->children().begin(), type->children().end(), hasState);
 }
 
-bool isNullOnly(const TypePtr& type) { return type->isNullable() && type->child()->kind() == TypeKind::Nothing; }
+bool isNullOnly(const TypePtr& type) {
+    return type->isNullable() && type->child()->kind() == TypeKind::Nothing;
+}
 
 /// (1, NULL): a comparison with it says nothing at all.
-bool hasNullLiteral(const TypePtr& tuple) { return std::any_of(tuple->children().begin(), tuple->children().end(), isNullOnly); }
+bool hasNullLiteral(const TypePtr& tuple) {
+    return std::any_of(tuple->children().begin(), tuple->children().end(), isNullOnly);
+}
 
 bool isAddress(const Type& type) { return type.kind() == TypeKind::IPv4 || type.kind() == TypeKind::IPv6; }
 
@@ -41,15 +45,18 @@ public:
         const TypePtr& left = arguments[0].type;
         const TypePtr& right = arguments[1].type;
         if (!comparable(left, right) || hasState(left) || hasState(right)) failTypes(arguments);
-        if (left->kind() == TypeKind::Tuple && right->kind() == TypeKind::Tuple) return tupleType(left, right);
+        if (left->kind() == TypeKind::Tuple && right->kind() == TypeKind::Tuple)
+            return tupleType(left, right);
         return types::uint8();
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
         NamedColumn left = arguments[0];
         NamedColumn right = arguments[1];
-        if (left.type->kind() == TypeKind::Tuple && right.type->kind() == TypeKind::Tuple) return compareTuples(left, right, result_type, rows);
-        if (left.column->kind() == ColumnKind::Const && right.column->kind() == ColumnKind::Const) left.column = full(left.column);
+        if (left.type->kind() == TypeKind::Tuple && right.type->kind() == TypeKind::Tuple)
+            return compareTuples(left, right, result_type, rows);
+        if (left.column->kind() == ColumnKind::Const && right.column->kind() == ColumnKind::Const)
+            left.column = full(left.column);
         if (left.type->isString() != right.type->isString()) {
             if (ColumnPtr known = readLiteral(left, right, rows)) return known;
             if (ColumnPtr known = readLiteral(right, left, rows)) return known;
@@ -59,11 +66,8 @@ public:
 
 private:
     [[noreturn]] void failTypes(Arguments arguments) const {
-        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                    "Illegal types of arguments ({}, {}) of function {}",
-                    arguments[0].type->name(),
-                    arguments[1].type->name(),
-                    name_);
+        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Illegal types of arguments ({}, {}) of function {}",
+                    arguments[0].type->name(), arguments[1].type->name(), name_);
     }
 
     static bool comparable(const TypePtr& left, const TypePtr& right) {
@@ -73,31 +77,36 @@ private:
         if (left->isString() || right->isString()) return true;
         if (left->isDateOrTime() && right->isDateOrTime()) return true;
         if (isAddress(*left) && isAddress(*right)) return true;
-        if (left->kind() == TypeKind::Tuple && right->kind() == TypeKind::Tuple) return left->children().size() == right->children().size();
+        if (left->kind() == TypeKind::Tuple && right->kind() == TypeKind::Tuple)
+            return left->children().size() == right->children().size();
         if (sameType(left, right)) return true;
         const TypePtr both[] = {left, right};
         return tryLeastSupertype(both) != nullptr;
     }
 
-    /// A constant text compared with something else is read as that; gives the result where the text is no value at all.
+    /// A constant text compared with something else is read as that; gives the result where the text is no
+    /// value at all.
     ColumnPtr readLiteral(NamedColumn& text, const NamedColumn& other, size_t rows) const {
         if (!text.type->isString() || other.type->isString()) return nullptr;
         const auto literal = constantValue(text);
         if (!literal) return nullptr;
         std::string written = literal->get<std::string>();
-        if (text.type->kind() == TypeKind::FixedString) written.resize(std::string_view(written).find_last_not_of('\0') + 1);
+        if (text.type->kind() == TypeKind::FixedString)
+            written.resize(std::string_view(written).find_last_not_of('\0') + 1);
         if (other.type->isEnum() && !other.type->enumNumber(written) && op_ != CompareOp::NotEquals)
             return createConstColumn(*types::uint8(), Value(uint64_t{0}), rows);
         if (other.type->isInteger()) {
             // What the type cannot hold still has its place in the order.
             const Value wide = literalAs(written, types::simple(TypeKind::Int256), *context_);
-            text = {text.name, types::simple(TypeKind::Int256), createConstColumn(*types::simple(TypeKind::Int256), wide, rows)};
+            text = {text.name, types::simple(TypeKind::Int256),
+                    createConstColumn(*types::simple(TypeKind::Int256), wide, rows)};
             const ColumnPtr narrow = castColumn(text, other.type);
             const ColumnPtr back = castColumn({"", other.type, narrow}, text.type);
             if (back->compareAt(0, *text.column, 0, 1) == 0) text = {text.name, other.type, narrow};
             return nullptr;
         }
-        text = {text.name, other.type, createConstColumn(*other.type, literalAs(written, other.type, *context_), rows)};
+        text = {text.name, other.type,
+                createConstColumn(*other.type, literalAs(written, other.type, *context_), rows)};
         return nullptr;
     }
 
@@ -106,20 +115,28 @@ private:
         const Type& b = *right.type;
         if (a.isString() && b.isString()) return compareTexts(op_, left, right, rows);
         const bool moments = a.isDateOrTime() && b.isDateOrTime();
-        if (moments && (a.kind() != b.kind() || a.scale() != b.scale())) return compareMoments(op_, left, right, rows, context_->time_zone);
-        if (!moments && (a.kind() == TypeKind::DateTime64 || a.kind() == TypeKind::Time64) != (b.kind() == TypeKind::DateTime64 || b.kind() == TypeKind::Time64))
+        if (moments && (a.kind() != b.kind() || a.scale() != b.scale()))
+            return compareMoments(op_, left, right, rows, context_->time_zone);
+        if (!moments && (a.kind() == TypeKind::DateTime64 || a.kind() == TypeKind::Time64) !=
+                            (b.kind() == TypeKind::DateTime64 || b.kind() == TypeKind::Time64))
             return compareTicks(left, right, rows);
-        if (a.kind() == TypeKind::Interval && b.kind() == TypeKind::Interval && a.intervalUnit() != b.intervalUnit())
+        if (a.kind() == TypeKind::Interval && b.kind() == TypeKind::Interval &&
+            a.intervalUnit() != b.intervalUnit())
             return compareInSupertype(left, right, rows);
-        if (isAddress(a) && isAddress(b) && a.kind() != b.kind()) return compareAs(types::simple(TypeKind::IPv6), left, right, rows);
-        if ((a.isDecimal() || b.isDecimal()) && (a.isDecimal() || isComparedAsNumber(a)) && (b.isDecimal() || isComparedAsNumber(b)))
+        if (isAddress(a) && isAddress(b) && a.kind() != b.kind())
+            return compareAs(types::simple(TypeKind::IPv6), left, right, rows);
+        if ((a.isDecimal() || b.isDecimal()) && (a.isDecimal() || isComparedAsNumber(a)) &&
+            (b.isDecimal() || isComparedAsNumber(b)))
             return compareDecimals(op_, left, right, rows);
         if (isComparedAsNumber(a) && isComparedAsNumber(b)) return compareNumbers(op_, left, right, rows);
         if (sameType(left.type, right.type)) return compareAny(op_, left.column, right.column, rows);
         return compareInSupertype(left, right, rows);
     }
 
-    ColumnPtr compareAs(const TypePtr& type, const NamedColumn& left, const NamedColumn& right, size_t rows) const {
+    ColumnPtr compareAs(const TypePtr& type,
+                        const NamedColumn& left,
+                        const NamedColumn& right,
+                        size_t rows) const {
         return compareAny(op_, castColumn(left, type, *context_), castColumn(right, type, *context_), rows);
     }
 
@@ -134,7 +151,8 @@ private:
     /// A DateTime64 with a number of seconds: ticks are a Decimal of its scale.
     ColumnPtr compareTicks(const NamedColumn& left, const NamedColumn& right, size_t rows) const {
         const auto asDecimal = [](const NamedColumn& side) {
-            const bool ticks = side.type->kind() == TypeKind::DateTime64 || side.type->kind() == TypeKind::Time64;
+            const bool ticks =
+                side.type->kind() == TypeKind::DateTime64 || side.type->kind() == TypeKind::Time64;
             return ticks ? NamedColumn{"", types::decimal(18, side.type->scale()), side.column} : side;
         };
         return compareDecimals(op_, asDecimal(left), asDecimal(right), rows);
@@ -143,21 +161,27 @@ private:
     // --- tuples: element by element, with three-valued logic -----------------------------------
 
     TypePtr tupleType(const TypePtr& left, const TypePtr& right) const {
-        if (left->children().empty()) throw Error(ErrorCode::NOT_IMPLEMENTED, "Comparison of zero-sized tuples is not implemented");
+        if (left->children().empty())
+            throw Error(ErrorCode::NOT_IMPLEMENTED, "Comparison of zero-sized tuples is not implemented");
         bool nullable = hasNullLiteral(left) || hasNullLiteral(right);
         for (size_t i = 0; i < left->children().size(); ++i) {
             const NamedColumn pair[] = {{"", left->child(i), nullptr}, {"", right->child(i), nullptr}};
-            nullable |= isNullableOrLowCardinalityNullable(resolveFunction(name_, pair, context_)->resultType());
+            nullable |=
+                isNullableOrLowCardinalityNullable(resolveFunction(name_, pair, context_)->resultType());
         }
         return nullable ? types::nullable(types::uint8()) : types::uint8();
     }
 
     static ColumnPtr elementOf(const NamedColumn& tuple, size_t i, size_t rows) {
         if (tuple.column->kind() != ColumnKind::Const) return as<TupleColumn>(*tuple.column).element(i);
-        return std::make_shared<ConstColumn>(as<TupleColumn>(*as<ConstColumn>(*tuple.column).one()).element(i), rows);
+        return std::make_shared<ConstColumn>(
+            as<TupleColumn>(*as<ConstColumn>(*tuple.column).one()).element(i), rows);
     }
 
-    NamedColumn call(std::string_view function, const NamedColumn& a, const NamedColumn& b, size_t rows) const {
+    NamedColumn call(std::string_view function,
+                     const NamedColumn& a,
+                     const NamedColumn& b,
+                     size_t rows) const {
         const NamedColumn pair[] = {a, b};
         const ResolvedFunctionPtr resolved = resolveFunction(function, pair, context_);
         NamedColumn result{"", resolved->resultType(), resolved->execute(pair, rows)};
@@ -168,15 +192,22 @@ private:
         return result;
     }
 
-    ColumnPtr compareTuples(const NamedColumn& left, const NamedColumn& right, const TypePtr& result_type, size_t rows) const {
-        if (hasNullLiteral(left.type) || hasNullLiteral(right.type)) return createConstColumn(*result_type, Value(), rows);
+    ColumnPtr compareTuples(const NamedColumn& left,
+                            const NamedColumn& right,
+                            const TypePtr& result_type,
+                            size_t rows) const {
+        if (hasNullLiteral(left.type) || hasNullLiteral(right.type))
+            return createConstColumn(*result_type, Value(), rows);
         const size_t size = left.type->children().size();
-        const auto element = [&](const NamedColumn& tuple, size_t i) { return NamedColumn{"", tuple.type->child(i), elementOf(tuple, i, rows)}; };
+        const auto element = [&](const NamedColumn& tuple, size_t i) {
+            return NamedColumn{"", tuple.type->child(i), elementOf(tuple, i, rows)};
+        };
         NamedColumn result;
         if (op_ == CompareOp::Equals || op_ == CompareOp::NotEquals) {
             for (size_t i = 0; i < size; ++i) {
                 NamedColumn one = call(name_, element(left, i), element(right, i), rows);
-                result = i == 0 ? std::move(one) : call(op_ == CompareOp::Equals ? "and" : "or", result, one, rows);
+                result = i == 0 ? std::move(one)
+                                : call(op_ == CompareOp::Equals ? "and" : "or", result, one, rows);
             }
         } else {
             // From the last element to the first: less, or equal and the rest holds.
@@ -203,15 +234,19 @@ private:
 class DistinctFrom final : public SimpleFunction {
 public:
     DistinctFrom(std::string name, bool distinct, std::shared_ptr<const FunctionContext> context)
-        : SimpleFunction(std::move(name), Traits{.default_nulls = false, .default_low_cardinality = true, .sees_constants = true}),
+        : SimpleFunction(
+              std::move(name),
+              Traits{.default_nulls = false, .default_low_cardinality = true, .sees_constants = true}),
           distinct_(distinct),
           context_(std::move(context)) {}
 
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 2, 2);
         std::vector<NamedColumn> bare;
-        for (const NamedColumn& argument : arguments) bare.push_back({"", removeNullable(argument.type), nullptr});
-        if (bare[0].type->kind() != TypeKind::Nothing && bare[1].type->kind() != TypeKind::Nothing) resolveFunction("equals", bare, context_);
+        for (const NamedColumn& argument : arguments)
+            bare.push_back({"", removeNullable(argument.type), nullptr});
+        if (bare[0].type->kind() != TypeKind::Nothing && bare[1].type->kind() != TypeKind::Nothing)
+            resolveFunction("equals", bare, context_);
         return types::uint8();
     }
 
@@ -222,7 +257,8 @@ public:
         std::vector<NamedColumn> bare;
         for (const ColumnPtr& side : {left, right}) {
             const TypePtr& type = arguments[side == left && bare.empty() ? 0 : 1].type;
-            bare.push_back({"", removeNullable(type), side->kind() == ColumnKind::Nullable ? valuesOfNullable(side) : side});
+            bare.push_back({"", removeNullable(type),
+                            side->kind() == ColumnKind::Nullable ? valuesOfNullable(side) : side});
         }
         ColumnPtr equal;
         if (bare[0].type->kind() != TypeKind::Nothing && bare[1].type->kind() != TypeKind::Nothing)
@@ -259,49 +295,65 @@ using Context = const std::shared_ptr<const FunctionContext>&;
 
 constexpr FunctionInfo kFunctions[] = {
     {.name = "equals",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Comparison>("equals", CompareOp::Equals, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Comparison>("equals", CompareOp::Equals, c);
+     },
      .syntax = "equals(a, b)",
      .description = "1 when both are equal.",
      .example = "equals(1, 1)",
      .example_result = "1"},
     {.name = "notEquals",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Comparison>("notEquals", CompareOp::NotEquals, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Comparison>("notEquals", CompareOp::NotEquals, c);
+     },
      .syntax = "notEquals(a, b)",
      .description = "1 when they differ.",
      .example = "notEquals(1, 2)",
      .example_result = "1"},
     {.name = "less",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Comparison>("less", CompareOp::Less, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Comparison>("less", CompareOp::Less, c);
+     },
      .syntax = "less(a, b)",
      .description = "1 when the first is less.",
      .example = "less(1, 2)",
      .example_result = "1"},
     {.name = "greater",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Comparison>("greater", CompareOp::Greater, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Comparison>("greater", CompareOp::Greater, c);
+     },
      .syntax = "greater(a, b)",
      .description = "1 when the first is greater.",
      .example = "greater(1, 2)",
      .example_result = "0"},
     {.name = "lessOrEquals",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Comparison>("lessOrEquals", CompareOp::LessOrEquals, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Comparison>("lessOrEquals", CompareOp::LessOrEquals, c);
+     },
      .syntax = "lessOrEquals(a, b)",
      .description = "1 when the first is not greater.",
      .example = "lessOrEquals(2, 2)",
      .example_result = "1"},
     {.name = "greaterOrEquals",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Comparison>("greaterOrEquals", CompareOp::GreaterOrEquals, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Comparison>("greaterOrEquals", CompareOp::GreaterOrEquals, c);
+     },
      .syntax = "greaterOrEquals(a, b)",
      .description = "1 when the first is not less.",
      .example = "greaterOrEquals(2, 2)",
      .example_result = "1"},
     {.name = "isDistinctFrom",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<DistinctFrom>("isDistinctFrom", true, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<DistinctFrom>("isDistinctFrom", true, c);
+     },
      .syntax = "isDistinctFrom(a, b)",
      .description = "1 when they differ; NULL equals NULL.",
      .example = "isDistinctFrom(NULL, 1)",
      .example_result = "1"},
     {.name = "isNotDistinctFrom",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<DistinctFrom>("isNotDistinctFrom", false, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<DistinctFrom>("isNotDistinctFrom", false, c);
+     },
      .syntax = "isNotDistinctFrom(a, b)",
      .description = "1 when both are equal; NULL equals NULL.",
      .example = "isNotDistinctFrom(NULL, NULL)",

@@ -26,7 +26,8 @@ inline bool holds(CompareOp op, int order) {
     return false;
 }
 
-/// Types whose values are one plain number in memory, whatever it means: integers, floats, Bool, dates, enums, IPv4 ….
+/// Types whose values are one plain number in memory, whatever it means: integers, floats, Bool, dates,
+/// enums, IPv4 ….
 bool isComparedAsNumber(const Type& type);
 
 /// Exact also where an integer meets a float or a sign differs. NaN equals nothing.
@@ -37,7 +38,11 @@ ColumnPtr compareDecimals(CompareOp op, const NamedColumn& left, const NamedColu
 /// String and FixedString; zero bytes at the end of a FixedString do not count.
 ColumnPtr compareTexts(CompareOp op, const NamedColumn& left, const NamedColumn& right, size_t rows);
 /// Dates and times of different kinds; a date is its midnight in the other's zone.
-ColumnPtr compareMoments(CompareOp op, const NamedColumn& left, const NamedColumn& right, size_t rows, const std::string& session_zone);
+ColumnPtr compareMoments(CompareOp op,
+                         const NamedColumn& left,
+                         const NamedColumn& right,
+                         size_t rows,
+                         const std::string& session_zone);
 /// Columns of one type, by Column::compareAt; NULLs inside are equal and greatest.
 ColumnPtr compareAny(CompareOp op, const ColumnPtr& left, const ColumnPtr& right, size_t rows);
 

@@ -18,7 +18,9 @@ bool isComparedAsNumber(const Type& type) {
 
 namespace {
 
-ColumnPtr mask(PodVector<uint8_t> values) { return std::make_shared<FixedColumn<uint8_t>>(std::move(values)); }
+ColumnPtr mask(PodVector<uint8_t> values) {
+    return std::make_shared<FixedColumn<uint8_t>>(std::move(values));
+}
 
 /// The op with its sides exchanged.
 CompareOp mirrored(CompareOp op) {
@@ -38,22 +40,27 @@ CompareOp mirrored(CompareOp op) {
 
 template <typename T>
 ColumnPtr compareAs(CompareOp op, const NamedColumn& left, const NamedColumn& right, size_t rows) {
-    if (op == CompareOp::Greater || op == CompareOp::GreaterOrEquals) return compareAs<T>(mirrored(op), right, left, rows);
+    if (op == CompareOp::Greater || op == CompareOp::GreaterOrEquals)
+        return compareAs<T>(mirrored(op), right, left, rows);
     Operand<T> a(*left.column, left.type->physical());
     Operand<T> b(*right.column, right.type->physical());
     PodVector<uint8_t> out(rows);
     switch (op) {
         case CompareOp::Equals:
-            runBinary(a, b, out.data(), rows, [](const T& x, const T& y) { return static_cast<uint8_t>(x == y); });
+            runBinary(a, b, out.data(), rows,
+                      [](const T& x, const T& y) { return static_cast<uint8_t>(x == y); });
             break;
         case CompareOp::NotEquals:
-            runBinary(a, b, out.data(), rows, [](const T& x, const T& y) { return static_cast<uint8_t>(x != y); });
+            runBinary(a, b, out.data(), rows,
+                      [](const T& x, const T& y) { return static_cast<uint8_t>(x != y); });
             break;
         case CompareOp::Less:
-            runBinary(a, b, out.data(), rows, [](const T& x, const T& y) { return static_cast<uint8_t>(x < y); });
+            runBinary(a, b, out.data(), rows,
+                      [](const T& x, const T& y) { return static_cast<uint8_t>(x < y); });
             break;
         default:
-            runBinary(a, b, out.data(), rows, [](const T& x, const T& y) { return static_cast<uint8_t>(x <= y); });
+            runBinary(a, b, out.data(), rows,
+                      [](const T& x, const T& y) { return static_cast<uint8_t>(x <= y); });
     }
     return mask(std::move(out));
 }
@@ -95,7 +102,8 @@ ColumnPtr compareWithFloat(CompareOp op, const NamedColumn& integer, const Named
         const double* right = b.constant() ? nullptr : b.chunk(from, count);
         for (size_t i = 0; i < count; ++i) {
             const int64_t whole = left ? left[i] : a.value();
-            const long double x = is_signed ? static_cast<long double>(whole) : static_cast<long double>(static_cast<uint64_t>(whole));
+            const long double x = is_signed ? static_cast<long double>(whole)
+                                            : static_cast<long double>(static_cast<uint64_t>(whole));
             const long double y = right ? right[i] : b.value();
             const bool comparable = x < y || x >= y;
             out[from + i] = comparable ? holds(op, x < y ? -1 : x > y) : op == CompareOp::NotEquals;
@@ -110,7 +118,8 @@ ColumnPtr compareNumbers(CompareOp op, const NamedColumn& left, const NamedColum
     const Shape a = shapeOfPhysical(*left.type);
     const Shape b = shapeOfPhysical(*right.type);
     if (a.is_float || b.is_float) {
-        if (a.is_float && b.is_float && a.bytes <= 4 && b.bytes <= 4) return compareAs<float>(op, left, right, rows);
+        if (a.is_float && b.is_float && a.bytes <= 4 && b.bytes <= 4)
+            return compareAs<float>(op, left, right, rows);
         if (!a.is_float && a.bytes == 8) return compareWithFloat(op, left, right, rows);
         if (!b.is_float && b.bytes == 8) return compareWithFloat(mirrored(op), right, left, rows);
         return compareAs<double>(op, left, right, rows);
@@ -124,17 +133,23 @@ ColumnPtr compareNumbers(CompareOp op, const NamedColumn& left, const NamedColum
     }
     switch (bytes) {
         case 1:
-            return is_signed ? compareAs<int8_t>(op, left, right, rows) : compareAs<uint8_t>(op, left, right, rows);
+            return is_signed ? compareAs<int8_t>(op, left, right, rows)
+                             : compareAs<uint8_t>(op, left, right, rows);
         case 2:
-            return is_signed ? compareAs<int16_t>(op, left, right, rows) : compareAs<uint16_t>(op, left, right, rows);
+            return is_signed ? compareAs<int16_t>(op, left, right, rows)
+                             : compareAs<uint16_t>(op, left, right, rows);
         case 4:
-            return is_signed ? compareAs<int32_t>(op, left, right, rows) : compareAs<uint32_t>(op, left, right, rows);
+            return is_signed ? compareAs<int32_t>(op, left, right, rows)
+                             : compareAs<uint32_t>(op, left, right, rows);
         case 8:
-            return is_signed ? compareAs<int64_t>(op, left, right, rows) : compareAs<uint64_t>(op, left, right, rows);
+            return is_signed ? compareAs<int64_t>(op, left, right, rows)
+                             : compareAs<uint64_t>(op, left, right, rows);
         case 16:
-            return is_signed ? compareAs<Int128>(op, left, right, rows) : compareAs<UInt128>(op, left, right, rows);
+            return is_signed ? compareAs<Int128>(op, left, right, rows)
+                             : compareAs<UInt128>(op, left, right, rows);
         default:
-            return is_signed ? compareAs<Int256>(op, left, right, rows) : compareAs<UInt256>(op, left, right, rows);
+            return is_signed ? compareAs<Int256>(op, left, right, rows)
+                             : compareAs<UInt256>(op, left, right, rows);
     }
 }
 
@@ -173,16 +188,19 @@ ColumnPtr compareDecimals(CompareOp op, const NamedColumn& left, const NamedColu
         NamedColumn a = left;
         NamedColumn b = right;
         for (NamedColumn* side : {&a, &b})
-            if (side->type->isDecimal()) *side = {"", types::float64(), decimalToFloat(side->column, *side->type)};
+            if (side->type->isDecimal())
+                *side = {"", types::float64(), decimalToFloat(side->column, *side->type)};
         return compareAs<double>(op, a, b, rows);
     }
     const size_t bytes = std::max(left.type->width(), right.type->width());
-    const bool same_scale = left.type->scale() == right.type->scale() && left.type->isDecimal() && right.type->isDecimal();
+    const bool same_scale =
+        left.type->scale() == right.type->scale() && left.type->isDecimal() && right.type->isDecimal();
     if (same_scale) {
         if (bytes == 4) return compareAs<int32_t>(op, left, right, rows);
         if (bytes == 8) return compareAs<int64_t>(op, left, right, rows);
     }
-    return bytes <= 8 ? compareScaled<Int128>(op, left, right, rows) : compareScaled<Int256>(op, left, right, rows);
+    return bytes <= 8 ? compareScaled<Int128>(op, left, right, rows)
+                      : compareScaled<Int256>(op, left, right, rows);
 }
 
 namespace {
@@ -208,7 +226,8 @@ ColumnPtr equalsConstant(const StringColumn& column, std::string_view text, bool
     PodVector<uint8_t> out(rows);
     uint64_t start = 0;
     for (size_t i = 0; i < rows; ++i) {
-        const bool same = ends[i] - start == text.size() && (text.empty() || std::memcmp(chars + start, text.data(), text.size()) == 0);
+        const bool same = ends[i] - start == text.size() &&
+                          (text.empty() || std::memcmp(chars + start, text.data(), text.size()) == 0);
         out[i] = same != negate;
         start = ends[i];
     }
@@ -220,7 +239,8 @@ ColumnPtr equalsConstant(const StringColumn& column, std::string_view text, bool
 ColumnPtr compareTexts(CompareOp op, const NamedColumn& left, const NamedColumn& right, size_t rows) {
     const TextArgument a(left.column);
     const TextArgument b(right.column);
-    const bool padded = left.type->kind() == TypeKind::FixedString || right.type->kind() == TypeKind::FixedString;
+    const bool padded =
+        left.type->kind() == TypeKind::FixedString || right.type->kind() == TypeKind::FixedString;
     const bool equality = op == CompareOp::Equals || op == CompareOp::NotEquals;
     if (!padded && equality && rows != 0) {
         if (b.constant() && left.column->kind() == ColumnKind::String)
@@ -276,10 +296,15 @@ PodVector<Int128> nanoseconds(const NamedColumn& side, const TimeZone& zone, siz
 
 }  // namespace
 
-ColumnPtr compareMoments(CompareOp op, const NamedColumn& left, const NamedColumn& right, size_t rows, const std::string& session_zone) {
+ColumnPtr compareMoments(CompareOp op,
+                         const NamedColumn& left,
+                         const NamedColumn& right,
+                         size_t rows,
+                         const std::string& session_zone) {
     // Two dates meet as days, whatever the zone.
     if (left.type->isDate() && right.type->isDate()) return compareNumbers(op, left, right, rows);
-    const std::string& written = left.type->timeZone().empty() ? right.type->timeZone() : left.type->timeZone();
+    const std::string& written =
+        left.type->timeZone().empty() ? right.type->timeZone() : left.type->timeZone();
     const TimeZone& zone = TimeZone::get(written.empty() ? session_zone : written);
     const PodVector<Int128> a = nanoseconds(left, zone, rows);
     const PodVector<Int128> b = nanoseconds(right, zone, rows);

@@ -18,9 +18,13 @@ namespace {
 
 using Context = const std::shared_ptr<const FunctionContext>&;
 
-bool isNullOnly(const TypePtr& type) { return type->isNullable() && type->child()->kind() == TypeKind::Nothing; }
+bool isNullOnly(const TypePtr& type) {
+    return type->isNullable() && type->child()->kind() == TypeKind::Nothing;
+}
 
-Traits choosing() { return {.default_nulls = false, .default_low_cardinality = false, .sees_constants = true}; }
+Traits choosing() {
+    return {.default_nulls = false, .default_low_cardinality = false, .sees_constants = true};
+}
 
 /// Chooses with NULLs in sight, dictionaries left to the frame.
 Traits choosingByKey() { return {.default_nulls = false, .sees_constants = true}; }
@@ -45,7 +49,8 @@ TypePtr commonBranchType(std::span<const NamedColumn> branches) {
 NamedColumn withoutDictionary(const NamedColumn& argument) {
     const TypePtr type = removeLowCardinalityRecursively(argument.type);
     if (sameType(type, argument.type)) return argument;
-    return {argument.name, type, argument.column ? writeOutDictionaries(argument.column, argument.type) : nullptr};
+    return {argument.name, type,
+            argument.column ? writeOutDictionaries(argument.column, argument.type) : nullptr};
 }
 
 /// Whether a condition holds, for each row; NULL is no.
@@ -53,7 +58,9 @@ void conditionOf(const NamedColumn& argument, PodVector<uint8_t>& out) {
     const Column* column = argument.column.get();
     if (column->kind() == ColumnKind::Const) {
         const Column& one = *as<ConstColumn>(*column).one();
-        const bool holds = !one.isNullAt(0) && !(one.kind() == ColumnKind::Nullable ? as<NullableColumn>(one).values()->isDefaultAt(0) : one.isDefaultAt(0));
+        const bool holds = !one.isNullAt(0) && !(one.kind() == ColumnKind::Nullable
+                                                     ? as<NullableColumn>(one).values()->isDefaultAt(0)
+                                                     : one.isDefaultAt(0));
         std::fill(out.begin(), out.end(), static_cast<uint8_t>(holds));
         return;
     }
@@ -70,22 +77,22 @@ void conditionOf(const NamedColumn& argument, PodVector<uint8_t>& out) {
 
 bool isCondition(const TypePtr& type) {
     const TypePtr bare = removeNullable(removeLowCardinality(type));
-    return bare->kind() == TypeKind::UInt8 || bare->kind() == TypeKind::Bool || bare->kind() == TypeKind::Nothing;
+    return bare->kind() == TypeKind::UInt8 || bare->kind() == TypeKind::Bool ||
+           bare->kind() == TypeKind::Nothing;
 }
 
 /// multiIf, and `if`, which has one condition.
 class MultiIf final : public SimpleFunction {
 public:
     MultiIf(std::string name, Context context)
-        : SimpleFunction(std::move(name), choosing()), context_(context ? context : std::make_shared<const FunctionContext>()) {}
+        : SimpleFunction(std::move(name), choosing()),
+          context_(context ? context : std::make_shared<const FunctionContext>()) {}
 
     TypePtr resultType(Arguments arguments) const override {
         const bool plain = name_ == "if";
         if (plain ? arguments.size() != 3 : arguments.size() < 3 || arguments.size() % 2 == 0)
             throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-                        "Invalid number of arguments for function {}: {}",
-                        name_,
-                        arguments.size());
+                        "Invalid number of arguments for function {}: {}", name_, arguments.size());
         std::vector<NamedColumn> branches;
         for (size_t i = 0; i < arguments.size(); ++i) {
             const bool is_condition = i % 2 == 0 && i + 1 < arguments.size();
@@ -93,9 +100,9 @@ public:
                 branches.push_back(arguments[i]);
             else if (!isCondition(arguments[i].type))
                 throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                            "Illegal type {} of argument (condition) of function {}. Must be UInt8 or Nullable(UInt8)",
-                            arguments[i].type->name(),
-                            name_);
+                            "Illegal type {} of argument (condition) of function {}. Must be UInt8 or "
+                            "Nullable(UInt8)",
+                            arguments[i].type->name(), name_);
         }
         if (plain) refuseMixedDecimals(arguments);
         return commonBranchType(branches);
@@ -118,7 +125,9 @@ public:
                 holds.resize(rows);
                 if (!always) continue;
             }
-            if (branches.size() > 255) throw Error(ErrorCode::TOO_MANY_ARGUMENTS_FOR_FUNCTION, "Function {} takes at most 256 branches", name_);
+            if (branches.size() > 255)
+                throw Error(ErrorCode::TOO_MANY_ARGUMENTS_FOR_FUNCTION,
+                            "Function {} takes at most 256 branches", name_);
             const auto index = static_cast<uint8_t>(branches.size());
             const NamedColumn& branch = arguments[last ? i : i + 1];
             branches.push_back(castColumn(withoutDictionary(branch), result_type, *context_));
@@ -143,17 +152,23 @@ private:
         const TypePtr a = removeNullable(arguments[1].type);
         const TypePtr b = removeNullable(arguments[2].type);
         if (a->isDecimal() && b->isDecimal() && a->kind() != b->kind() && arguments[0].column == nullptr)
-            throw Error(ErrorCode::NOT_IMPLEMENTED, "Conditional function with Decimals of different types is not supported");
+            throw Error(ErrorCode::NOT_IMPLEMENTED,
+                        "Conditional function with Decimals of different types is not supported");
     }
 
     std::shared_ptr<const FunctionContext> context_;
 };
 
-ResolvedFunctionPtr resolveWith(std::string_view name, const std::vector<NamedColumn>& arguments, Context context) {
+ResolvedFunctionPtr resolveWith(std::string_view name,
+                                const std::vector<NamedColumn>& arguments,
+                                Context context) {
     return resolveFunction(name, arguments, context);
 }
 
-NamedColumn call(std::string_view name, const std::vector<NamedColumn>& arguments, size_t rows, Context context) {
+NamedColumn call(std::string_view name,
+                 const std::vector<NamedColumn>& arguments,
+                 size_t rows,
+                 Context context) {
     const ResolvedFunctionPtr function = resolveWith(name, arguments, context);
     return {"", function->resultType(), function->execute(arguments, rows)};
 }
@@ -161,11 +176,13 @@ NamedColumn call(std::string_view name, const std::vector<NamedColumn>& argument
 /// CASE value WHEN … THEN …: equals() and multiIf.
 class CaseWithExpression final : public SimpleFunction {
 public:
-    explicit CaseWithExpression(Context context) : SimpleFunction("caseWithExpression", choosingByKey()), context_(context) {}
+    explicit CaseWithExpression(Context context)
+        : SimpleFunction("caseWithExpression", choosingByKey()), context_(context) {}
 
     TypePtr resultType(Arguments arguments) const override {
         if (arguments.size() < 4 || arguments.size() % 2 != 0)
-            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Invalid number of arguments for function {}: {}", name_, arguments.size());
+            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                        "Invalid number of arguments for function {}: {}", name_, arguments.size());
         std::vector<NamedColumn> branches;
         for (size_t i = 1; i < arguments.size(); ++i)
             if (i % 2 == 0 || i + 1 == arguments.size()) branches.push_back(arguments[i]);
@@ -206,13 +223,15 @@ public:
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 1, 1);
         const TypePtr bare = removeNullable(removeLowCardinality(arguments[0].type));
-        if (kind_ == Kind::ZeroOrNull && !bare->isNumber() && bare->kind() != TypeKind::Nothing) failArgumentType(name_, arguments, 0);
+        if (kind_ == Kind::ZeroOrNull && !bare->isNumber() && bare->kind() != TypeKind::Nothing)
+            failArgumentType(name_, arguments, 0);
         return types::uint8();
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
         const bool nullable = isNullableOrLowCardinalityNullable(arguments[0].type);
-        if (!nullable && kind_ != Kind::ZeroOrNull) return createConstColumn(*result_type, Value(uint64_t{kind_ == Kind::NotNull}), rows);
+        if (!nullable && kind_ != Kind::ZeroOrNull)
+            return createConstColumn(*result_type, Value(uint64_t{kind_ == Kind::NotNull}), rows);
         const ColumnPtr map = nullMap(arguments[0], rows);
         PodVector<uint8_t> out(as<FixedColumn<uint8_t>>(*map).values());
         if (kind_ == Kind::NotNull)
@@ -236,7 +255,8 @@ public:
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 1, 1);
         const TypePtr& type = arguments[0].type;
-        return type->isLowCardinality() ? types::lowCardinality(removeNullable(type->child())) : removeNullable(type);
+        return type->isLowCardinality() ? types::lowCardinality(removeNullable(type->child()))
+                                        : removeNullable(type);
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
@@ -248,7 +268,8 @@ public:
         }
         if (!isNullableOrLowCardinalityNullable(argument.type)) return argument.column;
         const TypePtr& plain = argument.type->child();
-        return makeDictionary(valuesOfNullable(writeOutDictionaries(argument.column, argument.type)), plain->child());
+        return makeDictionary(valuesOfNullable(writeOutDictionaries(argument.column, argument.type)),
+                              plain->child());
     }
 };
 
@@ -262,7 +283,8 @@ public:
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
-        return createConstColumn(*result_type, Value(uint64_t{isNullableOrLowCardinalityNullable(arguments[0].type)}), rows);
+        return createConstColumn(
+            *result_type, Value(uint64_t{isNullableOrLowCardinalityNullable(arguments[0].type)}), rows);
     }
 };
 
@@ -274,7 +296,8 @@ public:
         checkArgumentCount(name_, arguments, 1, 1);
         const TypePtr& type = arguments[0].type;
         if (isNullableOrLowCardinalityNullable(type)) return type;
-        return type->isLowCardinality() ? types::lowCardinality(types::nullable(type->child())) : types::nullable(type);
+        return type->isLowCardinality() ? types::lowCardinality(types::nullable(type->child()))
+                                        : types::nullable(type);
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
@@ -304,7 +327,8 @@ public:
             if (i + 1 == used.size()) continue;
             const ColumnPtr nulls = nullMap(used[i], rows);
             const uint8_t* map = as<FixedColumn<uint8_t>>(*nulls).data();
-            for (size_t row = 0; row < rows; ++row) which[row] = map[row] ? which[row] : static_cast<uint8_t>(i);
+            for (size_t row = 0; row < rows; ++row)
+                which[row] = map[row] ? which[row] : static_cast<uint8_t>(i);
         }
         for (size_t i = 0; i < used.size(); ++i) {
             const bool last = i + 1 == used.size();
@@ -315,9 +339,13 @@ public:
     }
 
 private:
-    static NamedColumn withoutNulls(const NamedColumn& argument) { return {argument.name, argument.type->child(), valuesOfNullable(argument.column)}; }
+    static NamedColumn withoutNulls(const NamedColumn& argument) {
+        return {argument.name, argument.type->child(), valuesOfNullable(argument.column)};
+    }
 
-    std::shared_ptr<const FunctionContext> contextOrDefault() const { return context_ ? context_ : std::make_shared<const FunctionContext>(); }
+    std::shared_ptr<const FunctionContext> contextOrDefault() const {
+        return context_ ? context_ : std::make_shared<const FunctionContext>();
+    }
 
     static std::vector<NamedColumn> usedOf(Arguments arguments) {
         std::vector<NamedColumn> used;
@@ -340,14 +368,17 @@ public:
         checkArgumentCount(name_, arguments, 2, 2);
         if (isNullOnly(arguments[0].type)) return arguments[1].type;
         if (!isNullableOrLowCardinalityNullable(arguments[0].type)) return arguments[0].type;
-        const NamedColumn bare[] = {{"", removeNullable(removeLowCardinality(arguments[0].type)), nullptr}, arguments[1]};
+        const NamedColumn bare[] = {{"", removeNullable(removeLowCardinality(arguments[0].type)), nullptr},
+                                    arguments[1]};
         return commonBranchType(bare);
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr&, size_t rows) const override {
         if (isNullOnly(arguments[0].type)) return arguments[1].column;
         if (!isNullableOrLowCardinalityNullable(arguments[0].type)) return arguments[0].column;
-        return call("coalesce", {withoutDictionary(arguments[0]), withoutDictionary(arguments[1])}, rows, context_).column;
+        return call("coalesce", {withoutDictionary(arguments[0]), withoutDictionary(arguments[1])}, rows,
+                    context_)
+            .column;
     }
 
 private:
@@ -360,13 +391,15 @@ public:
 
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 2, 2);
-        if (!isNullOnly(arguments[0].type) && !isNullOnly(arguments[1].type)) resolveFunction("equals", arguments, context_);
+        if (!isNullOnly(arguments[0].type) && !isNullOnly(arguments[1].type))
+            resolveFunction("equals", arguments, context_);
         return makeNullable(arguments[0].type);
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
         const ColumnPtr values = castColumn(arguments[0], result_type);
-        if (isNullOnly(arguments[0].type) || isNullOnly(arguments[1].type) || !result_type->isNullable()) return values;
+        if (isNullOnly(arguments[0].type) || isNullOnly(arguments[1].type) || !result_type->isNullable())
+            return values;
         const NamedColumn equal = call("equals", {arguments[0], arguments[1]}, rows, context_);
         PodVector<uint8_t> holds(rows);
         conditionOf(equal, holds);
@@ -391,7 +424,8 @@ public:
 
     TypePtr resultType(Arguments arguments) const override {
         if (arguments.empty())
-            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Function {} needs at least one argument", name_);
+            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                        "Function {} needs at least one argument", name_);
         std::vector<TypePtr> types;
         for (const NamedColumn& argument : arguments) types.push_back(argument.type);
         if (TypePtr type = tryLeastSupertype(types)) return type;
@@ -404,7 +438,8 @@ public:
         NamedColumn best;
         for (const NamedColumn& argument : arguments) {
             if (isNullOnly(argument.type)) continue;
-            NamedColumn next{"", result_type, castColumn(bounded(argument, result_type, rows), result_type, *context_)};
+            NamedColumn next{"", result_type,
+                             castColumn(bounded(argument, result_type, rows), result_type, *context_)};
             if (!best.column) {
                 best = std::move(next);
                 continue;
@@ -419,8 +454,8 @@ public:
     }
 
 private:
-    /// In greatest() as UInt64 a negative number loses as 0 does; in least() as Int64 what is beyond Int64 loses as its
-    /// greatest does.
+    /// In greatest() as UInt64 a negative number loses as 0 does; in least() as Int64 what is beyond Int64
+    /// loses as its greatest does.
     NamedColumn bounded(const NamedColumn& argument, const TypePtr& result_type, size_t rows) const {
         const TypePtr from = removeNullable(argument.type);
         const TypePtr to = removeNullable(result_type);
@@ -433,7 +468,10 @@ private:
         const NamedColumn value{"", argument.type->isNullable() ? types::nullable(wide) : wide, nullptr};
         const NamedColumn widened{"", value.type, castColumn(argument, value.type)};
         const NamedColumn limit_wide{"", wide, castColumn(limit, wide)};
-        return call("if", {call(negative_lost ? "less" : "greater", {widened, limit_wide}, rows, context_), limit_wide, widened}, rows, context_);
+        return call("if",
+                    {call(negative_lost ? "less" : "greater", {widened, limit_wide}, rows, context_),
+                     limit_wide, widened},
+                    rows, context_);
     }
 
     /// A NULL so far is replaced by any value; a NULL next never wins.
@@ -459,16 +497,16 @@ private:
         }
         if (!numbers) return leastSupertype(types);
         const auto nullable = [&](const TypePtr& type) {
-            const bool any_null = std::any_of(types.begin(), types.end(), [](const TypePtr& t) { return t->isNullable(); });
+            const bool any_null =
+                std::any_of(types.begin(), types.end(), [](const TypePtr& t) { return t->isNullable(); });
             return any_null ? types::nullable(type) : type;
         };
         if (decimal && is_float) return nullable(types::float64());
-        if (!decimal && !is_float && wide_unsigned && is_signed) return nullable(greatest_ ? types::uint64() : types::int64());
+        if (!decimal && !is_float && wide_unsigned && is_signed)
+            return nullable(greatest_ ? types::uint64() : types::int64());
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                    "Illegal types {} and {} of arguments of function {}",
-                    arguments[0].type->name(),
-                    arguments.back().type->name(),
-                    name_);
+                    "Illegal types {} and {} of arguments of function {}", arguments[0].type->name(),
+                    arguments.back().type->name(), name_);
     }
 
     bool greatest_;
@@ -486,11 +524,13 @@ public:
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
         std::vector<NamedColumn> cast;
-        for (const NamedColumn& argument : arguments) cast.push_back({"", result_type, castColumn(argument, result_type)});
+        for (const NamedColumn& argument : arguments)
+            cast.push_back({"", result_type, castColumn(argument, result_type)});
         PodVector<uint8_t> wrong(rows);
         conditionOf(call("greater", {cast[1], cast[2]}, rows, context_), wrong);
         if (std::find(wrong.begin(), wrong.end(), 1) != wrong.end())
-            throw Error(ErrorCode::BAD_ARGUMENTS, "The minimum value cannot be greater than the maximum value");
+            throw Error(ErrorCode::BAD_ARGUMENTS,
+                        "The minimum value cannot be greater than the maximum value");
         const NamedColumn lower = call("greatest", {cast[0], cast[1]}, rows, context_);
         return castColumn(call("least", {lower, cast[2]}, rows, context_), result_type);
     }
@@ -501,11 +541,13 @@ private:
 
 class FirstNonDefault final : public SimpleFunction {
 public:
-    explicit FirstNonDefault(Context context) : SimpleFunction("firstNonDefault", choosing()), context_(context) {}
+    explicit FirstNonDefault(Context context)
+        : SimpleFunction("firstNonDefault", choosing()), context_(context) {}
 
     TypePtr resultType(Arguments arguments) const override {
         if (arguments.empty())
-            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Function {} needs at least one argument", name_);
+            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                        "Function {} needs at least one argument", name_);
         return commonBranchType(arguments);
     }
 
@@ -517,7 +559,8 @@ public:
             const NamedColumn plain = withoutDictionary(arguments[i]);
             branches.push_back(full(castColumn(plain, result_type)));
             const Column& column = *branches.back();
-            const Column& values = column.kind() == ColumnKind::Nullable ? *as<NullableColumn>(column).values() : column;
+            const Column& values =
+                column.kind() == ColumnKind::Nullable ? *as<NullableColumn>(column).values() : column;
             for (size_t row = 0; row < rows; ++row) {
                 if (!open[row] || column.isNullAt(row) || values.isDefaultAt(row)) continue;
                 which[row] = static_cast<uint8_t>(i);
@@ -556,19 +599,25 @@ constexpr FunctionInfo kFunctions[] = {
      .example = "caseWithExpression(3, 1, 'one', 3, 'three', 'many')",
      .example_result = "three"},
     {.name = "isNull",
-     .create = [](Context) -> FunctionPtr { return std::make_shared<NullTest>("isNull", NullTest::Kind::Null); },
+     .create = [](Context) -> FunctionPtr {
+         return std::make_shared<NullTest>("isNull", NullTest::Kind::Null);
+     },
      .syntax = "isNull(value)",
      .description = "1 for NULL.",
      .example = "isNull(NULL)",
      .example_result = "1"},
     {.name = "isNotNull",
-     .create = [](Context) -> FunctionPtr { return std::make_shared<NullTest>("isNotNull", NullTest::Kind::NotNull); },
+     .create = [](Context) -> FunctionPtr {
+         return std::make_shared<NullTest>("isNotNull", NullTest::Kind::NotNull);
+     },
      .syntax = "isNotNull(value)",
      .description = "1 for all but NULL.",
      .example = "isNotNull(NULL)",
      .example_result = "0"},
     {.name = "isZeroOrNull",
-     .create = [](Context) -> FunctionPtr { return std::make_shared<NullTest>("isZeroOrNull", NullTest::Kind::ZeroOrNull); },
+     .create = [](Context) -> FunctionPtr {
+         return std::make_shared<NullTest>("isZeroOrNull", NullTest::Kind::ZeroOrNull);
+     },
      .syntax = "isZeroOrNull(number)",
      .description = "1 for zero and NULL.",
      .example = "isZeroOrNull(0)",

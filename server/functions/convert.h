@@ -11,9 +11,11 @@ namespace shardd::functions {
 /// Errors: as CAST's, ILLEGAL_TYPE_OF_ARGUMENT, CANNOT_CONVERT_TYPE, CANNOT_PARSE_TEXT …
 ColumnPtr castColumn(const NamedColumn& argument, const TypePtr& type, const FunctionContext& context = {});
 
-/// As castColumn, but a value that the type cannot hold exactly becomes NULL; gives Nullable(type) unless `type` cannot
-/// be NULL.
-ColumnPtr accurateCastOrNull(const NamedColumn& argument, const TypePtr& type, const FunctionContext& context = {});
+/// As castColumn, but a value that the type cannot hold exactly becomes NULL; gives Nullable(type) unless
+/// `type` cannot be NULL.
+ColumnPtr accurateCastOrNull(const NamedColumn& argument,
+                             const TypePtr& type,
+                             const FunctionContext& context = {});
 
 struct ConvertRules;
 
@@ -23,8 +25,8 @@ ColumnPtr castWith(const NamedColumn& argument, const TypePtr& type, const Conve
 /// The type that makes room for NULLs of a value converted to `type`.
 TypePtr accurateCastOrNullType(const TypePtr& type);
 
-/// A text literal as a value of `type`, for comparison and IN: TYPE_MISMATCH (53) where numbers, Decimals are malformed,
-/// else the codes of the type's own reader.
+/// A text literal as a value of `type`, for comparison and IN: TYPE_MISMATCH (53) where numbers, Decimals are
+/// malformed, else the codes of the type's own reader.
 Value literalAs(const std::string& text, const TypePtr& type, const FunctionContext& context);
 
 }  // namespace shardd::functions

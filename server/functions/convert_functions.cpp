@@ -20,12 +20,15 @@ namespace {
 
 using Context = const std::shared_ptr<const FunctionContext>&;
 
-std::shared_ptr<const FunctionContext> orDefault(Context context) { return context ? context : std::make_shared<const FunctionContext>(); }
+std::shared_ptr<const FunctionContext> orDefault(Context context) {
+    return context ? context : std::make_shared<const FunctionContext>();
+}
 
 /// Whether the conversion exists at all: an empty column is converted.
 void checkConversion(const TypePtr& from, const TypePtr& to, const ConvertRules& rules) {
     if (from->kind() == TypeKind::Lambda || from->kind() == TypeKind::Set)
-        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {} of argument of function {}", from->name(), rules.function);
+        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {} of argument of function {}",
+                    from->name(), rules.function);
     castWith({"", from, ColumnPtr(createColumn(*from))}, to, rules);
 }
 
@@ -35,7 +38,11 @@ class Cast final : public SimpleFunction {
 public:
     Cast(std::string name, CastKind kind, Context context)
         : SimpleFunction(std::move(name),
-                         Traits{.default_nulls = false, .default_low_cardinality = false, .may_throw = kind == CastKind::Plain || kind == CastKind::Accurate, .constant_arguments = {1}, .sees_constants = true}),
+                         Traits{.default_nulls = false,
+                                .default_low_cardinality = false,
+                                .may_throw = kind == CastKind::Plain || kind == CastKind::Accurate,
+                                .constant_arguments = {1},
+                                .sees_constants = true}),
           kind_(kind),
           context_(orDefault(context)) {}
 
@@ -43,22 +50,30 @@ public:
         checkArgumentCount(name_, arguments, 2, kind_ == CastKind::OrDefault ? 3 : 2);
         const auto text = constantValue(arguments[1]);
         if (!text || text->kind() != Value::Kind::String)
-            throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Second argument to {} must be a constant string describing type", name_);
+            throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                        "Second argument to {} must be a constant string describing type", name_);
         const TypePtr type = parseType(text->get<std::string>());
         if (kind_ == CastKind::Plain || kind_ == CastKind::Accurate) {
             ConvertRules rules(*context_);
             rules.function = name_;
-            const bool null = arguments[0].type->isNullable() && arguments[0].type->child()->kind() == TypeKind::Nothing;
-            if (!null || isNullableOrLowCardinalityNullable(type)) checkConversion(arguments[0].type, type, rules);
-            if (null && !isNullableOrLowCardinalityNullable(type)) throw Error(ErrorCode::CANNOT_CONVERT_TYPE, "Cannot convert NULL to a non-nullable type");
+            const bool null =
+                arguments[0].type->isNullable() && arguments[0].type->child()->kind() == TypeKind::Nothing;
+            if (!null || isNullableOrLowCardinalityNullable(type))
+                checkConversion(arguments[0].type, type, rules);
+            if (null && !isNullableOrLowCardinalityNullable(type))
+                throw Error(ErrorCode::CANNOT_CONVERT_TYPE, "Cannot convert NULL to a non-nullable type");
             return type;
         }
         const TypePtr bare = removeNullable(removeLowCardinality(type));
         if (!bare->canBeInsideNullable())
-            throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Type {} is not supported for {} because it cannot be inside Nullable", type->name(), name_);
+            throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                        "Type {} is not supported for {} because it cannot be inside Nullable", type->name(),
+                        name_);
         if (kind_ == CastKind::OrNull) return accurateCastOrNullType(type);
         if (arguments.size() == 3 && !sameType(arguments[2].type, type))
-            throw Error(ErrorCode::BAD_ARGUMENTS, "Default value type should be same as cast type. Expected {}. Actual {}", type->name(), arguments[2].type->name());
+            throw Error(ErrorCode::BAD_ARGUMENTS,
+                        "Default value type should be same as cast type. Expected {}. Actual {}",
+                        type->name(), arguments[2].type->name());
         return type;
     }
 
@@ -72,7 +87,8 @@ public:
         }
         const ColumnPtr values = accurateCastOrNull(arguments[0], result_type, *context_);
         const TypePtr bare = removeNullable(removeLowCardinality(result_type));
-        if (kind_ == CastKind::OrNull) return castColumn({"", types::nullable(bare), values}, result_type, *context_);
+        if (kind_ == CastKind::OrNull)
+            return castColumn({"", types::nullable(bare), values}, result_type, *context_);
         return withDefaults(values, result_type, arguments.size() == 3 ? arguments[2].column : nullptr);
     }
 
@@ -82,7 +98,9 @@ public:
     }
 
     /// NULLs replaced by the row's default (the type's own where none is given).
-    static ColumnPtr withDefaults(const ColumnPtr& nullable_values, const TypePtr& type, const ColumnPtr& given) {
+    static ColumnPtr withDefaults(const ColumnPtr& nullable_values,
+                                  const TypePtr& type,
+                                  const ColumnPtr& given) {
         const auto& nullable = as<NullableColumn>(*nullable_values);
         const TypePtr bare = removeNullable(removeLowCardinality(type));
         MutableColumnPtr out = createColumn(*bare);
@@ -154,7 +172,8 @@ constexpr size_t kModes = std::size(kModeNames);
 class ToType final : public SimpleFunction {
 public:
     ToType(const Target& target, Mode mode, Context context)
-        : SimpleFunction("to" + std::string(target.name) + std::string(kModeNames[static_cast<size_t>(mode)]), traitsFor(target, mode)),
+        : SimpleFunction("to" + std::string(target.name) + std::string(kModeNames[static_cast<size_t>(mode)]),
+                         traitsFor(target, mode)),
           target_(target),
           mode_(mode),
           context_(orDefault(context)) {}
@@ -167,7 +186,9 @@ public:
         }
         if (mode_ == Mode::Throw) checkConversion(sourceOf(arguments).type, type, rules());
         if (mode_ == Mode::OrDefault && hasDefault(arguments) && !sameType(arguments.back().type, type))
-            throw Error(ErrorCode::BAD_ARGUMENTS, "Default value type should be same as cast type. Expected {}. Actual {}", type->name(), arguments.back().type->name());
+            throw Error(ErrorCode::BAD_ARGUMENTS,
+                        "Default value type should be same as cast type. Expected {}. Actual {}",
+                        type->name(), arguments.back().type->name());
         return type;
     }
 
@@ -176,7 +197,8 @@ public:
         if (mode_ == Mode::Throw) return castWith(source, result_type, rules());
         const TypePtr bare = removeNullable(result_type);
         if (mode_ == Mode::OrDefault)
-            return Cast::withDefaults(accurateCastOrNull(source, bare, *context_), bare, hasDefault(arguments) ? arguments.back().column : nullptr);
+            return Cast::withDefaults(accurateCastOrNull(source, bare, *context_), bare,
+                                      hasDefault(arguments) ? arguments.back().column : nullptr);
         ConvertRules lenient = rules();
         Mask bad(rows, 0);
         lenient.bad = &bad;
@@ -186,14 +208,17 @@ public:
     }
 
     bool injective(Arguments arguments) const override {
-        return target_.kind == TypeKind::String && !arguments.empty() && (arguments[0].type->isInteger() || arguments[0].type->isDate());
+        return target_.kind == TypeKind::String && !arguments.empty() &&
+               (arguments[0].type->isInteger() || arguments[0].type->isDate());
     }
 
 private:
     static Traits traitsFor(const Target& target, Mode mode) {
-        Traits traits{.may_throw = mode == Mode::Throw && target.kind != TypeKind::String, .sees_constants = true};
+        Traits traits{.may_throw = mode == Mode::Throw && target.kind != TypeKind::String,
+                      .sees_constants = true};
         traits.default_nulls = mode != Mode::OrDefault;
-        if (target.kind >= TypeKind::Decimal32 && target.kind <= TypeKind::Decimal256) traits.constant_arguments = {1};
+        if (target.kind >= TypeKind::Decimal32 && target.kind <= TypeKind::Decimal256)
+            traits.constant_arguments = {1};
         return traits;
     }
 
@@ -211,9 +236,16 @@ private:
         return std::make_shared<FixedColumn<int32_t>>(std::move(out));
     }
 
-    bool takesZone() const { return target_.kind == TypeKind::DateTime || target_.kind == TypeKind::DateTime64 || target_.kind == TypeKind::Date || target_.kind == TypeKind::Date32 || target_.kind == TypeKind::String; }
+    bool takesZone() const {
+        return target_.kind == TypeKind::DateTime || target_.kind == TypeKind::DateTime64 ||
+               target_.kind == TypeKind::Date || target_.kind == TypeKind::Date32 ||
+               target_.kind == TypeKind::String;
+    }
 
-    bool takesScale() const { return target_.precision != 0 || target_.kind == TypeKind::DateTime64 || target_.kind == TypeKind::Time64; }
+    bool takesScale() const {
+        return target_.precision != 0 || target_.kind == TypeKind::DateTime64 ||
+               target_.kind == TypeKind::Time64;
+    }
 
     /// Where the zone would stand.
     size_t zoneIndex() const { return takesScale() ? 2 : 1; }
@@ -242,10 +274,14 @@ private:
 
     unsigned scaleOf(Arguments arguments) const {
         const auto value = constantValue(arguments[1]);
-        if (!value) throw Error(ErrorCode::ILLEGAL_COLUMN, "Scale argument of function {} must be a constant", name_);
-        if (value->kind() != Value::Kind::UInt64 && value->kind() != Value::Kind::Int64) failArgumentType(name_, arguments, 1);
+        if (!value)
+            throw Error(ErrorCode::ILLEGAL_COLUMN, "Scale argument of function {} must be a constant", name_);
+        if (value->kind() != Value::Kind::UInt64 && value->kind() != Value::Kind::Int64)
+            failArgumentType(name_, arguments, 1);
         const auto scale = value->to<int64_t>();
-        if (scale < 0 || scale > 76) throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Scale {} of function {} is out of bounds", scale, name_);
+        if (scale < 0 || scale > 76)
+            throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Scale {} of function {} is out of bounds", scale,
+                        name_);
         return static_cast<unsigned>(scale);
     }
 
@@ -256,7 +292,8 @@ private:
             return zone;
         }
         const TypePtr& from = arguments[0].type;
-        return from->kind() == TypeKind::DateTime || from->kind() == TypeKind::DateTime64 ? from->timeZone() : std::string();
+        return from->kind() == TypeKind::DateTime || from->kind() == TypeKind::DateTime64 ? from->timeZone()
+                                                                                          : std::string();
     }
 
     TypePtr targetType(Arguments arguments) const {
@@ -277,11 +314,11 @@ private:
                 return types::time64(scaleOf(arguments));
             case TypeKind::String: {
                 const TypeKind from = arguments[0].type->kind();
-                if (arguments.size() > 1 && mode_ == Mode::Throw && from != TypeKind::DateTime && from != TypeKind::DateTime64 && from != TypeKind::Nothing)
+                if (arguments.size() > 1 && mode_ == Mode::Throw && from != TypeKind::DateTime &&
+                    from != TypeKind::DateTime64 && from != TypeKind::Nothing)
                     throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                                 "Number of arguments for function {} doesn't match: passed {}, should be 1",
-                                name_,
-                                arguments.size());
+                                name_, arguments.size());
                 return types::string();
             }
             default:
@@ -298,10 +335,12 @@ private:
     /// The argument, with the zone given beside it in place of its own: dates are days there.
     NamedColumn sourceOf(Arguments arguments) const {
         NamedColumn source = arguments[0];
-        if (!hasZone(arguments) || target_.kind == TypeKind::DateTime || target_.kind == TypeKind::DateTime64) return source;
+        if (!hasZone(arguments) || target_.kind == TypeKind::DateTime || target_.kind == TypeKind::DateTime64)
+            return source;
         const std::string zone = constantText(name_, arguments, zoneIndex());
         if (source.type->kind() == TypeKind::DateTime) source.type = types::dateTime(zone);
-        if (source.type->kind() == TypeKind::DateTime64) source.type = types::dateTime64(source.type->scale(), zone);
+        if (source.type->kind() == TypeKind::DateTime64)
+            source.type = types::dateTime64(source.type->scale(), zone);
         return source;
     }
 
@@ -322,14 +361,16 @@ void appendToTypes(std::vector<FunctionInfo>& list, std::index_sequence<kIndexes
     const auto append = [&](size_t index, FunctionPtr (*create)(Context)) {
         const Target& target = kTargets[index / kModes];
         const auto mode = static_cast<Mode>(index % kModes);
-        const bool plain_only = target.kind == TypeKind::String || target.kind == TypeKind::Bool || target.name == "DateTime32";
+        const bool plain_only =
+            target.kind == TypeKind::String || target.kind == TypeKind::Bool || target.name == "DateTime32";
         if (plain_only && mode != Mode::Throw) return;
         names.push_back("to" + std::string(target.name) + std::string(kModeNames[index % kModes]));
         FunctionInfo info{.name = names.back(), .create = create};
         info.description = mode == Mode::Throw    ? "Converts its argument to the type of its name."
                            : mode == Mode::OrZero ? "Converts a text, to zero where it is no such value."
-                           : mode == Mode::OrNull ? "Converts a text, to NULL where it is no such value."
-                                                  : "Converts its argument, to a default where it has no such value.";
+                           : mode == Mode::OrNull
+                               ? "Converts a text, to NULL where it is no such value."
+                               : "Converts its argument, to a default where it has no such value.";
         list.push_back(info);
     };
     (append(kIndexes, createToType<kIndexes>), ...);
@@ -337,21 +378,29 @@ void appendToTypes(std::vector<FunctionInfo>& list, std::index_sequence<kIndexes
 
 // --- the rest ----------------------------------------------------------------------------------
 
-constexpr std::string_view kUnits[] = {"Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour", "Day", "Week", "Month", "Quarter", "Year"};
+constexpr std::string_view kUnits[] = {"Nanosecond", "Microsecond", "Millisecond", "Second",
+                                       "Minute",     "Hour",        "Day",         "Week",
+                                       "Month",      "Quarter",     "Year"};
 
 /// toIntervalDay(n).
 class ToInterval final : public SimpleFunction {
 public:
-    explicit ToInterval(size_t unit) : SimpleFunction("toInterval" + std::string(kUnits[unit]), Traits{.may_throw = true, .sees_constants = true}), unit_(static_cast<IntervalUnit>(unit)) {}
+    explicit ToInterval(size_t unit)
+        : SimpleFunction("toInterval" + std::string(kUnits[unit]),
+                         Traits{.may_throw = true, .sees_constants = true}),
+          unit_(static_cast<IntervalUnit>(unit)) {}
 
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 1, 1);
         const Type& from = *arguments[0].type;
-        if (!from.isNumber() && !from.isString() && from.kind() != TypeKind::Interval) failArgumentType(name_, arguments, 0);
+        if (!from.isNumber() && !from.isString() && from.kind() != TypeKind::Interval)
+            failArgumentType(name_, arguments, 0);
         return types::interval(unit_);
     }
 
-    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override { return castColumn(arguments[0], result_type); }
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
+        return castColumn(arguments[0], result_type);
+    }
 
 private:
     IntervalUnit unit_;
@@ -377,7 +426,8 @@ void appendIntervals(std::vector<FunctionInfo>& list, std::index_sequence<kIndex
 /// toInterval(n, 'day').
 class ToIntervalOfUnit final : public SimpleFunction {
 public:
-    explicit ToIntervalOfUnit() : SimpleFunction("toInterval", Traits{.constant_arguments = {1}, .sees_constants = true}) {}
+    explicit ToIntervalOfUnit()
+        : SimpleFunction("toInterval", Traits{.constant_arguments = {1}, .sees_constants = true}) {}
 
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 2, 2);
@@ -393,34 +443,48 @@ public:
         throw Error(ErrorCode::BAD_ARGUMENTS, "Unknown interval unit {}", wanted);
     }
 
-    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override { return castColumn(arguments[0], result_type); }
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
+        return castColumn(arguments[0], result_type);
+    }
 };
 
 class ToFixedString final : public SimpleFunction {
 public:
-    ToFixedString() : SimpleFunction("toFixedString", Traits{.may_throw = true, .constant_arguments = {1}, .sees_constants = true}) {}
+    ToFixedString()
+        : SimpleFunction("toFixedString",
+                         Traits{.may_throw = true, .constant_arguments = {1}, .sees_constants = true}) {}
 
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 2, 2);
         const auto size = constantValue(arguments[1]);
         if (!size || size->kind() != Value::Kind::UInt64) failArgumentType(name_, arguments, 1);
-        if (!arguments[0].type->isString()) throw Error(ErrorCode::NOT_IMPLEMENTED, "{} is only implemented for types String and FixedString", name_);
+        if (!arguments[0].type->isString())
+            throw Error(ErrorCode::NOT_IMPLEMENTED, "{} is only implemented for types String and FixedString",
+                        name_);
         return types::fixedString(size->to<uint64_t>());
     }
 
-    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override { return castColumn(arguments[0], result_type); }
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
+        return castColumn(arguments[0], result_type);
+    }
 };
 
 class ToLowCardinality final : public SimpleFunction {
 public:
-    ToLowCardinality() : SimpleFunction("toLowCardinality", Traits{.default_nulls = false, .default_low_cardinality = false, .sees_constants = true}) {}
+    ToLowCardinality()
+        : SimpleFunction(
+              "toLowCardinality",
+              Traits{.default_nulls = false, .default_low_cardinality = false, .sees_constants = true}) {}
 
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 1, 1);
-        return arguments[0].type->isLowCardinality() ? arguments[0].type : types::lowCardinality(arguments[0].type);
+        return arguments[0].type->isLowCardinality() ? arguments[0].type
+                                                     : types::lowCardinality(arguments[0].type);
     }
 
-    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override { return castColumn(arguments[0], result_type); }
+    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t) const override {
+        return castColumn(arguments[0], result_type);
+    }
 };
 
 constexpr FunctionInfo kFunctions[] = {
@@ -438,19 +502,25 @@ constexpr FunctionInfo kFunctions[] = {
      .example = "_CAST(1, 'UInt16')",
      .example_result = "1"},
     {.name = "accurateCast",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Cast>("accurateCast", CastKind::Accurate, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Cast>("accurateCast", CastKind::Accurate, c);
+     },
      .syntax = "accurateCast(value, 'type')",
      .description = "As CAST, refusing values that the type cannot hold.",
      .example = "accurateCast(5, 'Int8')",
      .example_result = "5"},
     {.name = "accurateCastOrNull",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Cast>("accurateCastOrNull", CastKind::OrNull, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Cast>("accurateCastOrNull", CastKind::OrNull, c);
+     },
      .syntax = "accurateCastOrNull(value, 'type')",
      .description = "As CAST, NULL for values that the type cannot hold.",
      .example = "accurateCastOrNull(300, 'UInt8')",
      .example_result = "NULL"},
     {.name = "accurateCastOrDefault",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Cast>("accurateCastOrDefault", CastKind::OrDefault, c); },
+     .create = [](Context c) -> FunctionPtr {
+         return std::make_shared<Cast>("accurateCastOrDefault", CastKind::OrDefault, c);
+     },
      .syntax = "accurateCastOrDefault(value, 'type'[, default])",
      .description = "As CAST, a default for values that the type cannot hold.",
      .example = "accurateCastOrDefault(300, 'UInt8', toUInt8(9))",

@@ -23,7 +23,10 @@ struct ConvertRules {
 
 /// Integers, floats, Bool, Enums as numbers, Decimals among each other.
 /// Errors: CANNOT_CONVERT_TYPE (NaN to an integer, or anything that changes when accurate), DECIMAL_OVERFLOW.
-ColumnPtr convertNumbers(const ColumnPtr& column, const Type& from, const Type& to, const ConvertRules& rules);
+ColumnPtr convertNumbers(const ColumnPtr& column,
+                         const Type& from,
+                         const Type& to,
+                         const ConvertRules& rules);
 bool canConvertNumbers(const Type& from, const Type& to);
 
 /// Dates and times among each other and with numbers.
@@ -31,14 +34,21 @@ ColumnPtr convertTimes(const ColumnPtr& column, const Type& from, const Type& to
 bool canConvertTimes(const Type& from, const Type& to);
 
 /// Text to a value of any type that is no Array, Tuple or Map; the errors of the type's reader.
-ColumnPtr parseColumn(const ColumnPtr& column, const TypePtr& from, const TypePtr& to, const ConvertRules& rules);
+ColumnPtr parseColumn(const ColumnPtr& column,
+                      const TypePtr& from,
+                      const TypePtr& to,
+                      const ConvertRules& rules);
 
 /// Values of any type as text.
 ColumnPtr printColumn(const ColumnPtr& column, const TypePtr& from, const ConvertRules& rules);
 
 /// Marks the row, or throws `code` with the text.
 template <typename... Args>
-void refuseRow(const ConvertRules& rules, size_t row, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+void refuseRow(const ConvertRules& rules,
+               size_t row,
+               ErrorCode code,
+               fmt::format_string<Args...> format,
+               Args&&... args) {
     if (!rules.bad) throw Error(code, format, std::forward<Args>(args)...);
     (*rules.bad)[row] = 1;
 }

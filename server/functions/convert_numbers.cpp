@@ -10,7 +10,8 @@ namespace shardd::functions {
 namespace {
 
 bool isPlainNumber(const Type& type) {
-    return type.kind() == TypeKind::Bool || type.isInteger() || type.isFloat() || type.isEnum() || type.kind() == TypeKind::Interval;
+    return type.kind() == TypeKind::Bool || type.isInteger() || type.isFloat() || type.isEnum() ||
+           type.kind() == TypeKind::Interval;
 }
 
 template <typename T>
@@ -25,7 +26,8 @@ ColumnPtr column(PodVector<T> values) {
 template <typename T>
 PodVector<T> valuesAs(const Column& from, Physical physical) {
     PodVector<T> out(from.size());
-    if (!out.empty()) convertKernel(physical, physicalOf<T>())(from.bytesAt(0).data(), out.data(), out.size());
+    if (!out.empty())
+        convertKernel(physical, physicalOf<T>())(from.bytesAt(0).data(), out.data(), out.size());
     return out;
 }
 
@@ -40,15 +42,18 @@ T cutToInteger(double value) {
     if constexpr (sizeof(T) == 32)
         return T::fromDouble(value);
     else if constexpr (sizeof(T) == 16)
-        return value >= 0 ? static_cast<T>(static_cast<UInt128>(value)) : static_cast<T>(-static_cast<Int128>(-value));
+        return value >= 0 ? static_cast<T>(static_cast<UInt128>(value))
+                          : static_cast<T>(-static_cast<Int128>(-value));
     else if constexpr (std::is_same_v<T, uint64_t>)
         return value >= 9223372036854775808.0 && value < 18446744073709551616.0
                    ? static_cast<uint64_t>(value)
-                   : static_cast<uint64_t>(std::abs(value) < 9223372036854775808.0 ? static_cast<int64_t>(value) : INT64_MIN);
+                   : static_cast<uint64_t>(
+                         std::abs(value) < 9223372036854775808.0 ? static_cast<int64_t>(value) : INT64_MIN);
     else if constexpr (std::is_same_v<T, int32_t>)
         return std::abs(value) < 2147483648.0 ? static_cast<int32_t>(value) : INT32_MIN;
     else
-        return static_cast<T>(std::abs(value) < 9223372036854775808.0 ? static_cast<int64_t>(value) : INT64_MIN);
+        return static_cast<T>(std::abs(value) < 9223372036854775808.0 ? static_cast<int64_t>(value)
+                                                                      : INT64_MIN);
 }
 
 template <typename T>
@@ -62,18 +67,23 @@ double beyond() {
 }
 
 template <typename T>
-ColumnPtr floatToInteger(const Column& from, const Type& from_type, const Type& to_type, const ConvertRules& rules) {
+ColumnPtr floatToInteger(const Column& from,
+                         const Type& from_type,
+                         const Type& to_type,
+                         const ConvertRules& rules) {
     const PodVector<double> values = valuesAs<double>(from, from_type.physical());
     PodVector<T> out(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
         const double value = values[i];
         out[i] = T(0);
         if (!std::isfinite(value)) {
-            refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE, "Unexpected inf or nan to integer conversion");
+            refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE,
+                      "Unexpected inf or nan to integer conversion");
             continue;
         }
         if (rules.accurate && (value != std::trunc(value) || value < lowest<T>() || value >= beyond<T>())) {
-            refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE, "Value {} cannot be safely converted into type {}", value, to_type.name());
+            refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE,
+                      "Value {} cannot be safely converted into type {}", value, to_type.name());
             continue;
         }
         out[i] = cutToInteger<T>(value);
@@ -83,30 +93,39 @@ ColumnPtr floatToInteger(const Column& from, const Type& from_type, const Type& 
 
 /// Integers to integers, where what does not fit is refused.
 template <typename T>
-ColumnPtr integerAccurately(const Column& from, const Type& from_type, const Type& to_type, const ConvertRules& rules) {
+ColumnPtr integerAccurately(const Column& from,
+                            const Type& from_type,
+                            const Type& to_type,
+                            const ConvertRules& rules) {
     const PodVector<Int256> wide = valuesAs<Int256>(from, from_type.physical());
     const bool huge = from_type.kind() == TypeKind::UInt256;
     PodVector<T> out(wide.size());
     convertKernel(Physical::Int256, physicalOf<T>())(wide.data(), out.data(), out.size());
     const PodVector<Int256> back = valuesAs<Int256>(FixedColumn<T>(out), physicalOf<T>());
     for (size_t i = 0; i < wide.size(); ++i) {
-        const bool sign_lost = sizeof(T) == 32 && (huge ? kIsSigned<T> && wide[i].negative() : !kIsSigned<T> && wide[i].negative());
+        const bool sign_lost = sizeof(T) == 32 && (huge ? kIsSigned<T> && wide[i].negative()
+                                                        : !kIsSigned<T> && wide[i].negative());
         if (back[i] == wide[i] && !sign_lost) continue;
         out[i] = T(0);
-        refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE, "Value {} cannot be safely converted into type {}", toText(wide[i]), to_type.name());
+        refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE,
+                  "Value {} cannot be safely converted into type {}", toText(wide[i]), to_type.name());
     }
     return column(std::move(out));
 }
 
 /// To floats, where what is rounded is refused.
 template <typename T>
-ColumnPtr floatAccurately(const Column& from, const Type& from_type, const Type& to_type, const ConvertRules& rules) {
+ColumnPtr floatAccurately(const Column& from,
+                          const Type& from_type,
+                          const Type& to_type,
+                          const ConvertRules& rules) {
     PodVector<T> out = valuesAs<T>(from, from_type.physical());
     for (size_t i = 0; i < out.size(); ++i) {
         bool same = true;
         if (from_type.isFloat()) {
-            const double before = from_type.kind() == TypeKind::Float64 ? static_cast<const FixedColumn<double>&>(from).values()[i]
-                                                                       : static_cast<double>(out[i]);
+            const double before = from_type.kind() == TypeKind::Float64
+                                      ? static_cast<const FixedColumn<double>&>(from).values()[i]
+                                      : static_cast<double>(out[i]);
             same = static_cast<double>(out[i]) == before || std::isnan(before);
         } else {
             const Value before = from.value(i);
@@ -114,7 +133,8 @@ ColumnPtr floatAccurately(const Column& from, const Type& from_type, const Type&
         }
         if (same) continue;
         out[i] = T(0);
-        refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE, "Value cannot be safely converted into type {}", to_type.name());
+        refuseRow(rules, i, ErrorCode::CANNOT_CONVERT_TYPE, "Value cannot be safely converted into type {}",
+                  to_type.name());
     }
     return column(std::move(out));
 }
@@ -126,22 +146,33 @@ ColumnPtr toBool(const Column& from) {
 }
 
 template <typename T>
-ColumnPtr plainTo(const ColumnPtr& from, const Type& from_type, const Type& to_type, const ConvertRules& rules) {
+ColumnPtr plainTo(const ColumnPtr& from,
+                  const Type& from_type,
+                  const Type& to_type,
+                  const ConvertRules& rules) {
     if constexpr (kIsFloating<T>) {
-        if (rules.accurate && from_type.physical() != to_type.physical()) return floatAccurately<T>(*from, from_type, to_type, rules);
+        if (rules.accurate && from_type.physical() != to_type.physical())
+            return floatAccurately<T>(*from, from_type, to_type, rules);
     } else {
         if (from_type.isFloat()) return floatToInteger<T>(*from, from_type, to_type, rules);
-        if (rules.accurate && from_type.physical() != to_type.physical()) return integerAccurately<T>(*from, from_type, to_type, rules);
+        if (rules.accurate && from_type.physical() != to_type.physical())
+            return integerAccurately<T>(*from, from_type, to_type, rules);
     }
     if (from_type.physical() == to_type.physical()) return from;
     return column(valuesAs<T>(*from, from_type.physical()));
 }
 
-ColumnPtr plainToPlain(const ColumnPtr& from, const Type& from_type, const Type& to_type, const ConvertRules& rules) {
+ColumnPtr plainToPlain(const ColumnPtr& from,
+                       const Type& from_type,
+                       const Type& to_type,
+                       const ConvertRules& rules) {
     if (to_type.kind() == TypeKind::Bool && from_type.kind() != TypeKind::Bool) return toBool(*from);
-    if (to_type.physical() == Physical::BFloat16) return column(valuesAs<BFloat16>(*from, from_type.physical()));
+    if (to_type.physical() == Physical::BFloat16)
+        return column(valuesAs<BFloat16>(*from, from_type.physical()));
     ColumnPtr result;
-    dispatchNumber(to_type.physical(), [&](auto tag) { result = plainTo<typename decltype(tag)::Type>(from, from_type, to_type, rules); });
+    dispatchNumber(to_type.physical(), [&](auto tag) {
+        result = plainTo<typename decltype(tag)::Type>(from, from_type, to_type, rules);
+    });
     SHARDD_CHECK(result != nullptr);
     return result;
 }
@@ -166,10 +197,14 @@ N narrowDecimal(const Int256& value) {
 
 /// Unscaled values in `values` on the scale of `to`; out of range is refused.
 template <typename N>
-ColumnPtr finishDecimal(const PodVector<Int256>& values, int shift, const Type& to, const ConvertRules& rules) {
+ColumnPtr finishDecimal(const PodVector<Int256>& values,
+                        int shift,
+                        const Type& to,
+                        const ConvertRules& rules) {
     const Int256 most = mostOf<N>();
     const Int256 least = -most - Int256(1);
-    const Int256 factor = shift == 0 ? Int256(1) : formats::powerOfTen(static_cast<unsigned>(std::abs(shift)));
+    const Int256 factor =
+        shift == 0 ? Int256(1) : formats::powerOfTen(static_cast<unsigned>(std::abs(shift)));
     const Int256 most_before = shift > 0 ? most / factor : most;
     const Int256 least_before = shift > 0 ? least / factor : least;
     PodVector<N> out(values.size());
@@ -177,7 +212,8 @@ ColumnPtr finishDecimal(const PodVector<Int256>& values, int shift, const Type& 
         const Int256 value = shift < 0 ? values[i] / factor : values[i];
         if (value > most_before || value < least_before) {
             out[i] = N(0);
-            refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Decimal convert overflow: {} does not fit {}", toText(values[i]), to.name());
+            refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Decimal convert overflow: {} does not fit {}",
+                      toText(values[i]), to.name());
             continue;
         }
         out[i] = narrowDecimal<N>(shift > 0 ? value * factor : value);
@@ -187,7 +223,10 @@ ColumnPtr finishDecimal(const PodVector<Int256>& values, int shift, const Type& 
 
 /// The same within 64 bits, which is most of life.
 template <typename N>
-ColumnPtr finishSmallDecimal(const PodVector<int64_t>& values, unsigned shift, const Type& to, const ConvertRules& rules) {
+ColumnPtr finishSmallDecimal(const PodVector<int64_t>& values,
+                             unsigned shift,
+                             const Type& to,
+                             const ConvertRules& rules) {
     const auto factor = static_cast<int64_t>(formats::powerOfTen(shift).low());
     PodVector<N> out(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -196,7 +235,8 @@ ColumnPtr finishSmallDecimal(const PodVector<int64_t>& values, unsigned shift, c
         out[i] = static_cast<N>(scaled);
         if (!overflow && int64_t{out[i]} == scaled) continue;
         out[i] = 0;
-        refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Decimal convert overflow: {} does not fit {}", values[i], to.name());
+        refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Decimal convert overflow: {} does not fit {}",
+                  values[i], to.name());
     }
     return column(std::move(out));
 }
@@ -214,9 +254,11 @@ ColumnPtr toDecimalOf(const Column& from, const Type& from_type, const Type& to,
             const double scaled = values[i] * factor;
             out[i] = N(0);
             if (!std::isfinite(scaled))
-                refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Decimal convert overflow. Cannot convert infinity or NaN to decimal");
+                refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW,
+                          "Decimal convert overflow. Cannot convert infinity or NaN to decimal");
             else if (scaled <= -limit || scaled >= limit)
-                refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Decimal convert overflow. Float is out of Decimal range");
+                refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW,
+                          "Decimal convert overflow. Float is out of Decimal range");
             else
                 out[i] = narrowDecimal<N>(Int256::fromDouble(scaled));
         }
@@ -224,7 +266,9 @@ ColumnPtr toDecimalOf(const Column& from, const Type& from_type, const Type& to,
     }
     if constexpr (sizeof(N) <= 8) {
         const bool small = from_type.width() <= 8 && from_type.kind() != TypeKind::UInt64;
-        if (small && shift >= 0 && shift <= 18) return finishSmallDecimal<N>(valuesAs<int64_t>(from, from_type.physical()), static_cast<unsigned>(shift), to, rules);
+        if (small && shift >= 0 && shift <= 18)
+            return finishSmallDecimal<N>(valuesAs<int64_t>(from, from_type.physical()),
+                                         static_cast<unsigned>(shift), to, rules);
     }
     return finishDecimal<N>(valuesAs<Int256>(from, from_type.physical()), shift, to, rules);
 }
@@ -243,7 +287,10 @@ ColumnPtr toDecimal(const Column& from, const Type& from_type, const Type& to, c
 }
 
 template <typename T>
-ColumnPtr decimalToInteger(const Column& from, const Type& from_type, const Type& to, const ConvertRules& rules) {
+ColumnPtr decimalToInteger(const Column& from,
+                           const Type& from_type,
+                           const Type& to,
+                           const ConvertRules& rules) {
     const PodVector<Int256> values = valuesAs<Int256>(from, from_type.physical());
     const Int256& factor = formats::powerOfTen(from_type.scale());
     PodVector<T> out(values.size());
@@ -254,7 +301,8 @@ ColumnPtr decimalToInteger(const Column& from, const Type& from_type, const Type
         convertKernel(physicalOf<T>(), Physical::Int256)(&out[i], &back, 1);
         if (back == whole && (sizeof(T) < 32 || kIsSigned<T> || !whole.negative())) continue;
         out[i] = T(0);
-        refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Convert overflow: {} does not fit {}", toText(whole), to.name());
+        refuseRow(rules, i, ErrorCode::DECIMAL_OVERFLOW, "Convert overflow: {} does not fit {}",
+                  toText(whole), to.name());
     }
     return column(std::move(out));
 }
@@ -283,9 +331,13 @@ bool canConvertNumbers(const Type& from, const Type& to) {
     return (isPlainNumber(from) || from.isDecimal()) && (isPlainNumber(to) || to.isDecimal()) && !to.isEnum();
 }
 
-ColumnPtr convertNumbers(const ColumnPtr& from, const Type& from_type, const Type& to, const ConvertRules& rules) {
+ColumnPtr convertNumbers(const ColumnPtr& from,
+                         const Type& from_type,
+                         const Type& to,
+                         const ConvertRules& rules) {
     if (to.isDecimal()) {
-        if (from_type.isDecimal() && from_type.scale() == to.scale() && from_type.width() == to.width()) return from;
+        if (from_type.isDecimal() && from_type.scale() == to.scale() && from_type.width() == to.width())
+            return from;
         return toDecimal(*from, from_type, to, rules);
     }
     if (from_type.isDecimal()) return decimalTo(*from, from_type, to, rules);

@@ -16,7 +16,8 @@ namespace {
 /// FixedString's zero bytes at the end are no part of the text.
 class Texts {
 public:
-    Texts(const ColumnPtr& column, const Type& type) : texts_(column), padded_(type.kind() == TypeKind::FixedString) {}
+    Texts(const ColumnPtr& column, const Type& type)
+        : texts_(column), padded_(type.kind() == TypeKind::FixedString) {}
 
     std::string_view operator[](size_t row) const {
         std::string_view text = texts_[row];
@@ -42,13 +43,20 @@ void skipTimeOfDay(formats::TextInput& in) {
     while (formats::isDigit(in.peek())) ++in.position;
 }
 
-void refuseText(const ConvertRules& rules, size_t row, formats::TextResult result, std::string_view text, const formats::TextInput& in, const Type& to) {
-    if (!rules.bad) formats::failText(result, text, static_cast<size_t>(in.position - text.data()), to.name());
+void refuseText(const ConvertRules& rules,
+                size_t row,
+                formats::TextResult result,
+                std::string_view text,
+                const formats::TextInput& in,
+                const Type& to) {
+    if (!rules.bad)
+        formats::failText(result, text, static_cast<size_t>(in.position - text.data()), to.name());
     (*rules.bad)[row] = 1;
 }
 
 template <typename T, typename Read>
-ColumnPtr parseNumbers(const Texts& texts, size_t rows, const Type& to, const ConvertRules& rules, Read read) {
+ColumnPtr parseNumbers(
+    const Texts& texts, size_t rows, const Type& to, const ConvertRules& rules, Read read) {
     PodVector<T> out(rows);
     for (size_t i = 0; i < rows; ++i) {
         if (rules.bad && (*rules.bad)[i]) {
@@ -83,7 +91,8 @@ ColumnPtr parseByReader(const Texts& texts, size_t rows, const TypePtr& to, cons
             out->insert(value);
             continue;
         }
-        refuseText(rules, i, to->kind() == TypeKind::Bool ? ErrorCode::CANNOT_PARSE_BOOL : result, text, in, *to);
+        refuseText(rules, i, to->kind() == TypeKind::Bool ? ErrorCode::CANNOT_PARSE_BOOL : result, text, in,
+                   *to);
         insertDefaults(*to, *out, 1);
     }
     return out;
@@ -106,12 +115,16 @@ ColumnPtr toFixedString(const ColumnPtr& column, const Type& to, const ConvertRu
 
 ColumnPtr withoutPadding(const ColumnPtr& column, const Type& from) {
     const Texts texts(column, from);
-    return eachText(column->size(), column->dataBytes(), [&](size_t row, TextBuilder& out) { out.append(texts[row]); });
+    return eachText(column->size(), column->dataBytes(),
+                    [&](size_t row, TextBuilder& out) { out.append(texts[row]); });
 }
 
 }  // namespace
 
-ColumnPtr parseColumn(const ColumnPtr& column, const TypePtr& from, const TypePtr& to, const ConvertRules& rules) {
+ColumnPtr parseColumn(const ColumnPtr& column,
+                      const TypePtr& from,
+                      const TypePtr& to,
+                      const ConvertRules& rules) {
     const size_t rows = column->size();
     const Texts texts(column, *from);
     const bool checked = rules.accurate || rules.bad != nullptr;
@@ -120,9 +133,11 @@ ColumnPtr parseColumn(const ColumnPtr& column, const TypePtr& from, const TypePt
             return from->kind() == TypeKind::String ? column : withoutPadding(column, *from);
         case TypeKind::FixedString:
             return toFixedString(column, *to, rules);
-#define INTEGER(kind, cpp)                                                                                   \
-    case TypeKind::kind:                                                                                     \
-        return parseNumbers<cpp>(texts, rows, *to, rules, [&](formats::TextInput& in, cpp& value) { return formats::readInteger(in, value, checked); });
+#define INTEGER(kind, cpp)                                                                          \
+    case TypeKind::kind:                                                                            \
+        return parseNumbers<cpp>(texts, rows, *to, rules, [&](formats::TextInput& in, cpp& value) { \
+            return formats::readInteger(in, value, checked);                                        \
+        });
             INTEGER(UInt8, uint8_t)
             INTEGER(UInt16, uint16_t)
             INTEGER(UInt32, uint32_t)
@@ -138,9 +153,13 @@ ColumnPtr parseColumn(const ColumnPtr& column, const TypePtr& from, const TypePt
             INTEGER(Int256, Int256)
 #undef INTEGER
         case TypeKind::Float32:
-            return parseNumbers<float>(texts, rows, *to, rules, [](formats::TextInput& in, float& value) { return formats::readFloat(in, value); });
+            return parseNumbers<float>(texts, rows, *to, rules, [](formats::TextInput& in, float& value) {
+                return formats::readFloat(in, value);
+            });
         case TypeKind::Float64:
-            return parseNumbers<double>(texts, rows, *to, rules, [](formats::TextInput& in, double& value) { return formats::readFloat(in, value); });
+            return parseNumbers<double>(texts, rows, *to, rules, [](formats::TextInput& in, double& value) {
+                return formats::readFloat(in, value);
+            });
         default:
             return parseByReader(texts, rows, to, rules);
     }

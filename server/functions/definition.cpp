@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "server/functions/convert.h"
+#include "server/functions/supertype.h"
+
 namespace shardd::functions {
 
 Traits traitsOf(uint32_t manner, uint32_t constant_arguments) {
@@ -104,17 +107,10 @@ void needConstant(const Signature& call, size_t i) {
                     call.name);
 }
 
-TypePtr commonType(std::vector<TypePtr> types) {
-    for (const TypePtr& type : types)
-        if (!sameType(type, types[0]))
-            throw Error(ErrorCode::NO_COMMON_TYPE, "There is no supertype for types {}, {}", types[0]->name(), type->name());
-    return types[0];
-}
+TypePtr commonType(std::vector<TypePtr> types) { return leastSupertype(types); }
 
-ColumnPtr castArgument(const NamedColumn& argument, const TypePtr& type, size_t rows) {
-    if (sameType(argument.type, type)) return argument.column;
-    const NamedColumn arguments[] = {argument, {"", types::string(), constantText(type->name(), rows)}};
-    return resolveFunction("CAST", arguments, nullptr)->execute(arguments, rows);
+ColumnPtr castArgument(const NamedColumn& argument, const TypePtr& type, size_t /*rows*/) {
+    return castColumn(argument, type);
 }
 
 namespace {

@@ -10,7 +10,12 @@ namespace shardd::functions {
 // A new function is a row in its family's file; a new family is its own .cpp and one name here.
 #define SHARDD_FUNCTIONS(X) \
     X(arithmetic)           \
+    X(comparison)           \
+    X(conditional)          \
+    X(convert)              \
+    X(in)                   \
     X(literal)              \
+    X(logic)                \
     X(dateAdd)              \
     X(dateParts)            \
     X(dateRound)            \

@@ -11,9 +11,13 @@ namespace shardd::functions {
 
 namespace {
 
-bool isNullOnly(const TypePtr& type) { return type->isNullable() && type->child()->kind() == TypeKind::Nothing; }
+bool isNullOnly(const TypePtr& type) {
+    return type->isNullable() && type->child()->kind() == TypeKind::Nothing;
+}
 
-bool isTruthType(const TypePtr& type) { return type->kind() == TypeKind::Bool || type->isInteger() || type->isFloat(); }
+bool isTruthType(const TypePtr& type) {
+    return type->kind() == TypeKind::Bool || type->isInteger() || type->isFloat();
+}
 
 /// out[i] = 1 where the value is not zero.
 void truthOf(const Column& column, uint8_t* out) {
@@ -24,11 +28,11 @@ void truthOf(const Column& column, uint8_t* out) {
         return;
     }
     for (size_t i = 0; i < rows; ++i) out[i] = 0;
-#define TRY(name, type)                                                       \
+#define TRY(name, type)                                                        \
     if (const auto* typed = dynamic_cast<const FixedColumn<type>*>(&column)) { \
-        const auto* values = typed->data();                                   \
+        const auto* values = typed->data();                                    \
         for (size_t i = 0; i < rows; ++i) out[i] = !(values[i] == type{});     \
-        return;                                                               \
+        return;                                                                \
     }
     SHARDD_FIXED_TYPES(TRY)
 #undef TRY
@@ -42,13 +46,14 @@ enum Ternary : uint8_t { kFalse = 0, kUnknown = 1, kTrue = 2 };
 class LogicFunction final : public SimpleFunction {
 public:
     LogicFunction(std::string name, Logic logic)
-        : SimpleFunction(std::move(name), Traits{.default_nulls = logic == Logic::Xor, .sees_constants = true}), logic_(logic) {}
+        : SimpleFunction(std::move(name),
+                         Traits{.default_nulls = logic == Logic::Xor, .sees_constants = true}),
+          logic_(logic) {}
 
     TypePtr resultType(Arguments arguments) const override {
         if (arguments.size() < 2)
             throw Error(ErrorCode::TOO_FEW_ARGUMENTS_FOR_FUNCTION,
-                        "Number of arguments for function {} should be at least 2: passed {}",
-                        name_,
+                        "Number of arguments for function {} should be at least 2: passed {}", name_,
                         arguments.size());
         bool nullable = false;
         bool is_bool = false;
@@ -114,7 +119,8 @@ private:
             values[i] = known[i] == kTrue;
             nulls[i] = known[i] == kUnknown;
         }
-        return std::make_shared<NullableColumn>(std::make_shared<FixedColumn<uint8_t>>(std::move(values)), std::move(nulls));
+        return std::make_shared<NullableColumn>(std::make_shared<FixedColumn<uint8_t>>(std::move(values)),
+                                                std::move(nulls));
     }
 
     static void fillTernary(const NamedColumn& argument, PodVector<uint8_t>& out) {
@@ -123,7 +129,9 @@ private:
         if (column->kind() == ColumnKind::Const) {
             const Column& one = *as<ConstColumn>(*column).one();
             const bool null = one.isNullAt(0);
-            const bool zero = one.kind() == ColumnKind::Nullable ? as<NullableColumn>(one).values()->isDefaultAt(0) : one.isDefaultAt(0);
+            const bool zero = one.kind() == ColumnKind::Nullable
+                                  ? as<NullableColumn>(one).values()->isDefaultAt(0)
+                                  : one.isDefaultAt(0);
             return std::fill(out.begin(), out.end(), null ? kUnknown : zero ? kFalse : kTrue);
         }
         const Mask* nulls = nullptr;
