@@ -27,7 +27,15 @@ Bound Binder::bindIn(const sql::Function& call, Scope& scope) {
         sql::Function local(call.name == "globalIn" ? "in" : call.name == "globalNotIn" ? "notIn" : call.name == "globalNullIn" ? "nullIn" : "notNullIn");
         return {makeFunction(local.name, {left.node, right}), name};
     }
-    return {makeFunction(call.name, {left.node, right}), name};
+    std::string function = call.name;
+    if (context_.settings->transform_null_in) {
+        for (const auto& [plain, with_nulls] : {std::pair{"in", "nullIn"}, {"notIn", "notNullIn"}, {"globalIn", "globalNullIn"}, {"globalNotIn", "globalNotNullIn"}})
+            if (function == plain) {
+                function = with_nulls;
+                break;
+            }
+    }
+    return {makeFunction(function, {left.node, right}), name};
 }
 
 NodePtr Binder::bindSet(const sql::ExpressionPtr& right, const NodePtr& left, Scope& scope, std::string& name) {
@@ -108,7 +116,7 @@ NodePtr Binder::bindSet(const sql::ExpressionPtr& right, const NodePtr& left, Sc
 }
 
 NodePtr Binder::literalSet(std::vector<NodePtr> elements, const NodePtr& left, const std::string& text) {
-    const TypePtr left_type = removeNullable(removeLowCardinality(left->type));
+    const TypePtr left_type = removeLowCardinality(left->type);
     std::vector<TypePtr> set_types = left_type->kind() == TypeKind::Tuple ? left_type->children() : std::vector<TypePtr>{left_type};
     const bool rows = left_type->kind() == TypeKind::Tuple;
     functions::SetBuilder builder(set_types, context_.settings->transform_null_in);

@@ -124,7 +124,7 @@ ExpressionPtr Compiler::compileSet(const Node& node) {
     ColumnPtr column = node.constant;
     if (!column) {
         std::vector<TypePtr> set_types;
-        for (const auto& [name, type] : node.subquery->columns) set_types.push_back(removeNullable(removeLowCardinality(type)));
+        for (const auto& [name, type] : node.subquery->columns) set_types.push_back(type);
         functions::SetBuilder builder(set_types, context_.settings->transform_null_in);
         if (context_.run) {
             PlannerContext inner = context_;
