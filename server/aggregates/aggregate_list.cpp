@@ -15,9 +15,12 @@
     X(extremes)              \
     X(groupArray)            \
     X(groupUniqArray)        \
+    X(mapSum)                \
     X(nothing)               \
     X(quantile)              \
     X(quantileExact)         \
+    X(sequences)             \
+    X(singleValues)          \
     X(statistics)            \
     X(sum)
 
@@ -67,6 +70,7 @@ const std::vector<AggregateAlias>& allAggregateAliases() {
         {"lastValueRespectNulls", "anyLast_respect_nulls"},
         {"last_value", "anyLast", true},
         {"last_value_respect_nulls", "anyLast_respect_nulls", true},
+        {"maxMappedArrays", "maxMap"},
         {"max_by", "argMax", true},
         {"median", "quantile"},
         {"medianBFloat16", "quantileBFloat16"},
@@ -84,8 +88,10 @@ const std::vector<AggregateAlias>& allAggregateAliases() {
         {"medianTDigestWeighted", "quantileTDigestWeighted"},
         {"medianTiming", "quantileTiming"},
         {"medianTimingWeighted", "quantileTimingWeighted"},
+        {"minMappedArrays", "minMap"},
         {"min_by", "argMin", true},
         {"string_agg", "groupConcat", true},
+        {"sumMappedArrays", "sumMap"},
     };
     return kAliases;
 }

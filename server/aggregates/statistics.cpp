@@ -52,8 +52,8 @@ struct PowerResult {
 
     // The order of the operations is ClickHouse's, so that the last digits agree.
     C moment3() const {
-        const C m1 = state.sums[1];
-        return (state.sums[3] - (3 * state.sums[2] - 2 * m1 / n() * m1) * m1 / n()) / n();
+        const C mean = state.sums[1] / n();
+        return (state.sums[3] - (3 * state.sums[2] - 2 * mean * state.sums[1]) * mean) / n();
     }
 
     C moment4() const {
