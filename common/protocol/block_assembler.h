@@ -21,6 +21,9 @@ public:
     /// bytes leave the window. `compressed` stays the same from the first try to the last.
     std::optional<Block> tryAssemble(ByteWindow& window, bool compressed, size_t& wanted);
 
+    /// Gives memory back between two queries, whose budgets it was charged to.
+    void releaseMemory() { data_ = ByteWindow(); }
+
 private:
     std::optional<Block> tryFrames(ByteWindow& window, size_t& wanted);
 

@@ -34,6 +34,7 @@ void ClientPool::giveBack(const std::string& key, std::shared_ptr<ShardClient> c
         client->connection().close();
         return;
     }
+    client->releaseMemory();
     client->connection().readAhead();  // so that the peer's end is noticed
     std::vector<std::shared_ptr<ShardClient>> dropped;
     {

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
+#include "common/base/log.h"
 #include "server/cluster/replica_choice.h"
 #include "server/cluster/shard_query.h"
 
@@ -14,6 +15,8 @@ namespace asio = boost::asio;
 using protocol::ServerPacket;
 
 namespace {
+
+constexpr Log kLog("cluster");
 
 /// How long a cancelled shard may take to end its answer before its connection is given up.
 constexpr auto kDrainTimeout = std::chrono::seconds(5);
@@ -263,6 +266,7 @@ ShardTask::Awaitable<ShardTask::Outcome> ShardTask::tryReplica(std::shared_ptr<R
     }
     if (failure) {
         replica->countError();
+        kLog.warning("{}: {}", replica->address(), failure->message());
         log_ += fmt::format("{}Code: {}. DB::NetException: {}", log_.empty() ? "" : "\n", failure->code(),
                             failure->message());
         co_return Outcome::Unavailable;

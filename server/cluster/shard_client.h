@@ -94,6 +94,9 @@ public:
     /// From any thread.
     void closeLater();
 
+    /// Gives memory back that was charged to the query's budget.
+    void releaseMemory() { conversation_.releaseMemory(); }
+
     /// Between two queries, with nothing unread.
     bool reusable();
 

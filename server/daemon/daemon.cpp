@@ -14,6 +14,7 @@
 #include "common/base/memory_budget.h"
 #include "config/users.h"
 #include "server/aggregates/aggregate_list.h"
+#include "server/daemon/cluster_setup.h"
 #include "server/daemon/logging.h"
 #include "server/daemon/process_list.h"
 #include "server/daemon/query_host.h"
@@ -119,6 +120,7 @@ struct Daemon::Impl {
     std::optional<storage::Catalog> catalog;
     std::optional<exec::ThreadPool> pool;
     std::optional<net::Network> network;
+    cluster::ClusterServicePtr cluster;
     std::shared_ptr<QueryHost> host;
     std::vector<std::unique_ptr<session::SessionServer>> servers;
     std::atomic<uint16_t> tcp_port = 0;
@@ -149,6 +151,8 @@ void Daemon::Impl::buildCatalog() {
     catalog.emplace(localFileSystem(), config->path);
     for (auto& engine : storage::storageEngines()) catalog->addEngine(std::move(engine));
     for (auto& function : storage::storageTableFunctions()) catalog->addTableFunction(std::move(function));
+    cluster = makeClusterService(network->context(), *config, *catalog);
+    addClusterEngines(cluster, *catalog);
     catalog->load();
     if (!catalog->hasDatabase("system")) catalog->createDatabase({.name = "system", .in_memory = true}, true);
     for (auto& table : storage::generatedSystemTables()) catalog->addTable("system", std::move(table));
@@ -224,9 +228,9 @@ void Daemon::start() {
                           ProcessList::Limits{.max_queries = own.config->max_concurrent_queries,
                                               .max_selects = own.config->max_concurrent_select_queries});
     own.timer.emplace();
+    own.network.emplace(static_cast<unsigned>(own.config->shardd.network_threads));
     own.buildCatalog();
     own.pool.emplace(own.config->max_thread_pool_size);
-    own.network.emplace(static_cast<unsigned>(own.config->shardd.network_threads));
     own.buildHost();
     own.network->start();
     own.listen();
@@ -242,6 +246,7 @@ void Daemon::reload() {
         Config fresh = readConfig(own.options);
         own.logging.apply(fresh.logger);
         for (const auto& warning : fresh.warnings) kLog.warning("{}", warning);
+        own.cluster->topology->reload(fresh.clusters);
         own.replace(std::move(fresh));
         kLog.info("configuration read again");
     } catch (const Error& error) {
@@ -262,6 +267,7 @@ void Daemon::stop() {
         Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled: the server is stopping"));
     for (auto& server : own.servers) server->finish(std::chrono::milliseconds(100));
     own.servers.clear();
+    own.cluster->pool.clear();
     own.network->stop();
     own.pool.reset();
     own.catalog->shutdown();

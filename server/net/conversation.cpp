@@ -29,6 +29,12 @@ asio::awaitable<Block> Conversation::readBlock(bool compressed, Deadline deadlin
     }
 }
 
+void Conversation::releaseMemory() {
+    out_ = Writer();
+    block_ = Writer();
+    if (assembler_) assembler_->releaseMemory();
+}
+
 void Conversation::endChunk(size_t start) {
     const size_t size = out_.size() - start - sizeof(uint32_t);
     if (size > UINT32_MAX)

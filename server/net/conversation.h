@@ -95,6 +95,9 @@ public:
     /// The Exception packet of an error.
     void exceptionPacket(int code, const std::string& message);
 
+    /// Gives memory back between two queries, whose budgets it was charged to. Nothing may be pending.
+    void releaseMemory();
+
     size_t pendingBytes() const { return out_.size(); }
 
     boost::asio::awaitable<void> flush(Deadline deadline);

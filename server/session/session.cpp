@@ -4,6 +4,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "common/base/log.h"
 #include "common/protocol/chunked.h"
 #include "common/protocol/interserver.h"
 #include "server/net/connection.h"
@@ -17,6 +18,8 @@ using protocol::ClientPacket;
 using protocol::ServerPacket;
 
 namespace {
+
+constexpr Log kLog("session");
 
 /// A random UUID as text.
 std::string makeQueryId() {
@@ -148,6 +151,8 @@ asio::awaitable<void> Session::Impl::serveHellos(net::Clock::time_point deadline
     conversation.packet([&](Writer& out) { protocol::encode(answer, hello.revision, out); });
     co_await conversation.flush(deadline);
     conversation.agree(revision, options->block_limits);
+    kLog.debug("{}: {} {}.{} as user '{}', revision {}", connection->peerAddress(), hello.client_name,
+               hello.version_major, hello.version_minor, hello.user, revision);
     if (revision < protocol::gate::kAddendum) co_return;
     const protocol::Addendum addendum = co_await conversation.read(
         [&](Reader& in) { return protocol::decodeAddendum(in, revision, options->packet_limits); }, deadline);
@@ -309,6 +314,7 @@ asio::awaitable<void> Session::Impl::serveQuery() {
     host->start(std::move(request), running);
     const QueryPump::End end = co_await pump.run();
     draining = end == QueryPump::End::DrainData;
+    conversation.releaseMemory();
     const std::lock_guard lock(channel_mutex);
     channel.reset();
 }
@@ -355,7 +361,9 @@ asio::awaitable<void> Session::Impl::converse() {
     } catch (const net::PeerLeft&) {
         co_return;
     }
-    if (!failure || connection->peerGone()) co_return;
+    if (!failure) co_return;
+    kLog.warning("{}: {}", connection->peerAddress(), failure->message());
+    if (connection->peerGone()) co_return;
     conversation.exceptionPacket(failure->code(), failure->message());
     try {
         co_await conversation.flush(net::deadlineAfter(std::chrono::seconds(1)));
@@ -375,7 +383,8 @@ asio::awaitable<void> Session::run() {
     const std::shared_ptr<Session> self = shared_from_this();
     try {
         co_await impl_->converse();
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
+        kLog.error("{}: {}", impl_->connection->peerAddress(), error.what());
         // Out of memory, or a fault of ours: the connection is beyond saving, the server is not.
     }
     impl_->connection->close();

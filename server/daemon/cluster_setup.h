@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "config/config.h"
+#include "server/cluster/cluster_service.h"
+#include "server/storage/catalog.h"
+
+namespace shardd::daemon {
+
+/// What distributed tables share in this daemon: the clusters of the configuration, connections to their
+/// shards, and what the layers above them lend (conversions of columns, sharding keys). `catalog` and
+/// `context` outlive everything that is done with it.
+cluster::ClusterServicePtr makeClusterService(boost::asio::io_context& context,
+                                              const Config& config,
+                                              const storage::Catalog& catalog);
+
+/// Puts the engine Distributed and the table functions of clusters into the catalog.
+void addClusterEngines(const cluster::ClusterServicePtr& service, storage::Catalog& catalog);
+
+}  // namespace shardd::daemon
