@@ -213,6 +213,7 @@ RemoteScan openRemote(const plan::RemoteScanStep& step, QueryContext& context) {
         context.readingToken(), [stop = scan.stop] { stop->request_stop(); });
     storage::RemoteQuery query = step.query;
     query.stop = scan.stop->get_token();
+    query.progress = [&context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
     scan.streams = step.table->distributed()->query(query);
     return scan;
 }
@@ -221,6 +222,7 @@ void run(const plan::RemoteScanStep& step, const StepPlace& place, Sink& sink) {
     ScanStop stop(place.context);
     storage::RemoteQuery query = step.query;
     query.stop = stop.token();
+    query.progress = [&context = place.context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
     std::vector<storage::RemoteStreamPtr> streams = step.table->distributed()->query(query);
     drainAll(streams, stop, place.context, sink);
     finishRemote(step, streams, place.context, sink);
