@@ -7,6 +7,7 @@
 
 // A new family of aggregate functions is its own .cpp and one name here.
 #define SHARDD_AGGREGATES(X) \
+    X(approximateDistinct)   \
     X(argExtremes)           \
     X(average)               \
     X(bitOperations)         \

@@ -181,7 +181,7 @@ struct StringHashes {
     }
 };
 
-/// FixedString: bytes as of a String.
+/// FixedString and IPv6: bytes as of a String.
 struct BytesHashes {
     const Column* column;
 
@@ -257,7 +257,7 @@ AggregateFunctionPtr createUniq(Signature signature) {
     }
     if (argument->kind() == TypeKind::String)
         return std::make_shared<Uniq<StringHashes>>(std::move(signature), types::uint64());
-    if (argument->kind() == TypeKind::FixedString)
+    if (argument->kind() == TypeKind::FixedString || argument->kind() == TypeKind::IPv6)
         return std::make_shared<Uniq<BytesHashes>>(std::move(signature), types::uint64());
     return std::make_shared<Uniq<RowHashes>>(std::move(signature), types::uint64());
 }

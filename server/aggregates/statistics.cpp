@@ -41,6 +41,7 @@ struct PowerResult {
     C n() const { return state.sums[0]; }
 
     C varPop() const {
+        if (n() == 0) return std::numeric_limits<C>::quiet_NaN();
         const C mean_square = (state.sums[2] - state.sums[1] * state.sums[1] / n()) / n();
         return std::isnan(mean_square) ? mean_square : std::max(C{0}, mean_square);
     }
@@ -52,8 +53,8 @@ struct PowerResult {
 
     // The order of the operations is ClickHouse's, so that the last digits agree.
     C moment3() const {
-        const C mean = state.sums[1] / n();
-        return (state.sums[3] - (3 * state.sums[2] - 2 * mean * state.sums[1]) * mean) / n();
+        const C m1 = state.sums[1];
+        return (state.sums[3] - (3 * state.sums[2] - 2 * m1 * m1 / n()) * m1 / n()) / n();
     }
 
     C moment4() const {
