@@ -38,6 +38,7 @@ void run(const plan::UnionStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::IntersectExceptStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::FillStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::WindowStep& step, const StepPlace& place, Sink& sink);
+void run(const plan::JoinStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::ExtremesStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::LimitsStep& step, const StepPlace& place, Sink& sink);
 

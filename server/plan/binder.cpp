@@ -188,8 +188,11 @@ void Binder::bindWith(const sql::Select& select, Scope& scope) {
 void Binder::bindFrom(const sql::Select& select, Scope& scope) {
     for (const sql::TableElement& element : select.from) {
         if (element.is_array_join) continue;
-        if (element.join) throw Error(ErrorCode::NOT_IMPLEMENTED, "JOIN is not supported yet; use IN, or a subquery");
-        scope.query->sources.push_back(bindTable(element.table, scope));
+        TableSourcePtr source = bindTable(element.table, scope);
+        if (element.join)
+            bindJoin(*element.join, std::move(source), scope);
+        else
+            scope.query->sources.push_back(std::move(source));
     }
     if (scope.query->sources.empty()) {
         auto none = std::make_shared<TableSource>();

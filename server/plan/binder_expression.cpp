@@ -156,16 +156,20 @@ Bound Binder::bindIdentifier(const sql::Identifier& identifier, Scope& scope) {
 }
 
 std::optional<Bound> Binder::findColumn(const std::vector<std::string>& parts, Scope& scope) {
-    std::optional<Bound> found;
+    if (auto alone = findUnqualified(parts, scope, true)) return alone;
     for (const TableSourcePtr& source : scope.query->sources) {
-        std::optional<Bound> here = findInSource(source, parts, 0, scope);
-        if (!here && parts.size() > 1 && (parts[0] == source->alias || parts[0] == source->id || (parts[0] == source->table && !source->table.empty())))
-            here = findInSource(source, parts, 1, scope);
-        if (!here && parts.size() > 2 && parts[0] == source->database && parts[1] == source->table) here = findInSource(source, parts, 2, scope);
-        if (here && found) throw Error(ErrorCode::AMBIGUOUS_IDENTIFIER, "Identifier '{}' is ambiguous", joinParts(parts, 0, parts.size()));
-        if (here) found = std::move(here);
+        size_t from = 0;
+        if (parts.size() > 1 && (parts[0] == source->alias || parts[0] == source->id || (parts[0] == source->table && !source->table.empty())))
+            from = 1;
+        else if (parts.size() > 2 && parts[0] == source->database && parts[1] == source->table)
+            from = 2;
+        if (from == 0) continue;
+        auto here = findInSource(source, parts, from, scope);
+        if (!here) continue;
+        here->name = nameInJoin(*source, here->node, {parts.begin() + static_cast<std::ptrdiff_t>(from), parts.end()}, scope);
+        return here;
     }
-    return found;
+    return std::nullopt;
 }
 
 std::optional<Bound> Binder::findInSource(const TableSourcePtr& source, const std::vector<std::string>& parts, size_t from, Scope& scope) {
@@ -175,6 +179,8 @@ std::optional<Bound> Binder::findInSource(const TableSourcePtr& source, const st
         const std::string name = joinParts(pieces, 0, take);
         const auto column = std::find_if(source->columns.begin(), source->columns.end(), [&](const auto& c) { return c.first == name; });
         if (column != source->columns.end()) {
+            if (const auto shown = scope.shown_columns.find({source->id, name}); shown != scope.shown_columns.end())
+                return subcolumn({shown->second, name}, pieces, take, scope);
             if (source->storage) {
                 const storage::ColumnDefinition* definition = source->storage->schema()->find(name);
                 if (definition && definition->default_kind == storage::DefaultKind::Alias) {

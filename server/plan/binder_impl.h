@@ -35,6 +35,10 @@ struct Scope {
     std::unordered_set<std::string> resolving;
     /// What ARRAY JOIN put in place of columns and under aliases.
     std::map<std::string, NodePtr> array_join_names;
+    /// What JOIN USING made of a name: for the name alone, and for a source's own column of it (by id).
+    std::map<std::string, NodePtr> using_columns;
+    std::vector<std::string> using_order;
+    std::map<std::pair<std::string, std::string>, NodePtr> shown_columns;
     /// Parameters of the lambdas around, the innermost last.
     std::vector<std::pair<std::string, NodePtr>> parameters;
     bool inside_aggregate = false;
@@ -56,6 +60,17 @@ private:
     QueryTreePtr bindSelect(const sql::Select& select, const Scope* parent, const Settings& settings);
     void bindWith(const sql::Select& select, Scope& scope);
     void bindFrom(const sql::Select& select, Scope& scope);
+    // -- binder_join.cpp ---------------------------------------------------------------------------
+    void bindJoin(const sql::Join& written, TableSourcePtr source, Scope& scope);
+    void bindJoinCondition(const sql::ExpressionPtr& expression, JoinNode& join, Scope& scope);
+    void bindUsing(const std::vector<std::string>& names, JoinNode& join, Scope& scope);
+    void makeSidesNullable(Scope& scope);
+    void showUsingColumns(const std::vector<std::string>& names, Scope& scope);
+    NodePtr columnOf(const TableSourcePtr& source, const std::string& name, Scope& scope);
+    NodePtr castNode(NodePtr node, const TypePtr& type);
+    std::optional<Bound> findUnqualified(const std::vector<std::string>& parts, Scope& scope, bool throw_ambiguous);
+    std::string nameInJoin(const TableSource& source, const NodePtr& node, const std::vector<std::string>& parts, Scope& scope);
+
     void bindArrayJoin(const sql::TableElement& element, Scope& scope);
     TableSourcePtr bindTable(const sql::TableExpression& table, Scope& scope);
     TableSourcePtr bindNamedTable(const sql::TableExpression& table, Scope& scope);

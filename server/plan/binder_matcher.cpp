@@ -40,6 +40,10 @@ std::vector<Projection> Binder::expandMatcher(const sql::Expression& matcher, Sc
             throw Error(ErrorCode::CANNOT_COMPILE_REGEXP, "COLUMNS pattern {} cannot be compiled: {}", *columns->pattern, pattern->error());
     }
     bool matched = false;
+    // `*` shows what JOIN USING made one column of first, and once.
+    const bool shared_first = qualifier.empty() && asterisk;
+    if (shared_first)
+        for (const std::string& name : scope.using_order) result.push_back({scope.using_columns.at(name), name});
     for (const TableSourcePtr& source : scope.query->sources) {
         if (!qualifies(*source, qualifier)) continue;
         matched = true;
@@ -50,8 +54,9 @@ std::vector<Projection> Binder::expandMatcher(const sql::Expression& matcher, Sc
                 result.push_back({joined->second, name});
                 continue;
             }
+            if (shared_first && scope.using_columns.contains(name)) continue;
             auto found = findInSource(source, {name}, 0, scope);
-            result.push_back({found->node, name});
+            result.push_back({found->node, nameInJoin(*source, found->node, {name}, scope)});
         }
     }
     if (!matched && !qualifier.empty()) {

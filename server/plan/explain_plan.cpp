@@ -65,6 +65,7 @@ private:
     void node(const FillStep& step);
     void node(const WindowStep& step);
     void node(const ExtremesStep& step);
+    void node(const JoinStep& step);
     void node(const LimitsStep& step);
 
     std::vector<std::string> lines_;
@@ -201,6 +202,16 @@ void StepWriter::node(const WindowStep& step) {
     std::vector<std::string> names;
     for (const auto& call : step.calls) names.push_back(call.name);
     detail("Functions", join(names));
+}
+
+void StepWriter::node(const JoinStep& step) {
+    static constexpr const char* kKinds[] = {"INNER", "LEFT", "FULL"};
+    static constexpr const char* kStrictness[] = {"ALL", "ANY", "SEMI", "ANTI", "ASOF"};
+    line("Join");
+    detail("Type", fmt::format("{} {}", kStrictness[static_cast<size_t>(step.strictness)], kKinds[static_cast<size_t>(step.kind)]));
+    detail("Left keys", join(step.left_keys));
+    detail("Right keys", join(step.right_keys));
+    if (step.condition) detail("Condition", step.condition->name);
 }
 
 void StepWriter::node(const ExtremesStep&) { line("Extremes"); }

@@ -179,6 +179,7 @@ private:
     sql::ExpressionPtr rowCount(const NodePtr& node) const;
     void from(const QueryNode& query, sql::Select& select) const;
     sql::TableExpression table(const TableSource& source) const;
+    sql::Join join(const JoinNode& node) const;
     void groupBy(const QueryNode& query, sql::Select& select) const;
     void projection(const QueryNode& query, sql::Select& select) const;
 
@@ -359,7 +360,10 @@ sql::TableExpression SyntaxMaker::table(const TableSource& source) const {
     sql::TableExpression syntax;
     const auto* distributed = options_.for_shard && source.storage ? source.storage->distributed() : nullptr;
     const std::string& function = distributed ? distributed->remoteTableFunction() : source.function_text;
-    if (source.kind == TableSource::Kind::Subquery) {
+    const auto sent = options_.sent_sets.find(source.id);
+    if (sent != options_.sent_sets.end()) {
+        syntax.table.table = sent->second;
+    } else if (source.kind == TableSource::Kind::Subquery) {
         syntax.subquery = query(*source.subquery);
     } else if (!function.empty()) {
         // Parsed as in FROM, so that view(SELECT …) is understood.
@@ -380,11 +384,30 @@ sql::TableExpression SyntaxMaker::table(const TableSource& source) const {
     return syntax;
 }
 
+sql::Join SyntaxMaker::join(const JoinNode& node) const {
+    sql::Join syntax;
+    using Kind = sql::Join::Kind;
+    using Strictness = sql::Join::Strictness;
+    if (node.global) syntax.locality = sql::Join::Locality::Global;
+    if (node.cross) {
+        syntax.kind = Kind::Cross;
+        return syntax;
+    }
+    static constexpr Kind kKinds[] = {Kind::Inner, Kind::Left, Kind::Right, Kind::Full};
+    static constexpr Strictness kStrictness[] = {Strictness::All, Strictness::Any, Strictness::Semi, Strictness::Anti, Strictness::Asof};
+    syntax.kind = kKinds[static_cast<size_t>(node.kind)];
+    syntax.strictness = kStrictness[static_cast<size_t>(node.strictness)];
+    syntax.on = expression(*node.on);
+    return syntax;
+}
+
 void SyntaxMaker::from(const QueryNode& query, sql::Select& select) const {
     for (const TableSourcePtr& source : query.sources) {
         if (source->kind == TableSource::Kind::None) continue;
         sql::TableElement element;
         element.table = table(*source);
+        const size_t position = select.from.size();
+        if (position > 0 && position <= query.joins.size()) element.join = join(query.joins[position - 1]);
         select.from.push_back(std::move(element));
     }
     if (query.array_join.empty()) return;

@@ -269,6 +269,31 @@ struct WindowStep {
     std::vector<Call> calls;
 };
 
+/// Rows of two inputs side by side where keys are equal and the condition holds. A right join is a left one with its inputs
+/// exchanged. Output: the columns of both, by name; a column whose type is Nullable in the header only is NULL where its side
+/// has no row, others hold defaults there.
+struct JoinStep {
+    enum class Kind : uint8_t { Inner, Left, Full };
+    /// Any: at most one match a row of the left (of Inner: a key). Semi, Anti: rows of the left with, without a match. Asof: the
+    /// nearest match by one ordered pair of columns.
+    enum class Strictness : uint8_t { All, Any, Semi, Anti, Asof };
+    enum class Nearest : uint8_t { GreaterOrEqual, Greater, LessOrEqual, Less };  // left op right
+
+    StepPtr left;
+    StepPtr right;
+    Kind kind = Kind::Inner;
+    Strictness strictness = Strictness::All;
+    /// Pairwise of one type. NULL equals nothing, unless null_safe. No keys: every row meets every row.
+    std::vector<std::string> left_keys;
+    std::vector<std::string> right_keys;
+    std::vector<bool> null_safe;
+    /// Over the columns of both inputs, as they are there; may be missing.
+    ExpressionPtr condition;
+    std::string asof_left;
+    std::string asof_right;
+    Nearest nearest = Nearest::GreaterOrEqual;
+};
+
 /// extremes = 1: passes rows on and ends with two rows of minima and maxima.
 struct ExtremesStep {
     StepPtr input;
@@ -305,6 +330,7 @@ struct Step {
                  FillStep,
                  WindowStep,
                  ExtremesStep,
+                 JoinStep,
                  LimitsStep>
         node;
     /// The output's columns, without rows.

@@ -138,10 +138,36 @@ struct Projection {
     std::string alias;  // of the result: written, or the expression's text
 };
 
+/// How the next table source meets all before it.
+struct JoinNode {
+    enum class Kind : uint8_t { Inner, Left, Right, Full };
+
+    struct Key {
+        NodePtr left, right;  // equal where they match; of types with a common one
+        bool null_safe = false;
+    };
+
+    struct Asof {
+        NodePtr left, right;
+        JoinStep::Nearest nearest = JoinStep::Nearest::GreaterOrEqual;
+    };
+
+    TableSourcePtr right;
+    Kind kind = Kind::Inner;
+    JoinStep::Strictness strictness = JoinStep::Strictness::All;
+    bool global = false;
+    bool cross = false;  // written without a condition
+    std::vector<Key> keys;
+    std::optional<Asof> asof;
+    NodePtr condition;  // what else must hold
+    NodePtr on;         // all of it, for text
+};
+
 /// One SELECT.
 struct QueryNode {
     Settings settings;  // in force here: the session's, the outer query's, its own clause
-    std::vector<TableSourcePtr> sources;  // one, or none for SELECT 1
+    std::vector<TableSourcePtr> sources;  // the first, and one a join; of kind None for SELECT 1
+    std::vector<JoinNode> joins;          // joins[i] brings sources[i + 1]
     std::vector<ArrayJoinElement> array_join;
     bool left_array_join = false;
 
@@ -169,7 +195,7 @@ struct QueryNode {
     std::vector<NodePtr> aggregates;
     std::vector<NodePtr> windows;
 
-    bool isDistributed() const { return sources.size() == 1 && sources[0]->storage && sources[0]->storage->distributed(); }
+    bool isDistributed() const { return !sources.empty() && sources[0]->storage && sources[0]->storage->distributed(); }
 };
 
 enum class SetOperation : uint8_t { Select, UnionAll, UnionDistinct, IntersectAll, IntersectDistinct, ExceptAll, ExceptDistinct };

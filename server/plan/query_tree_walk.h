@@ -20,6 +20,17 @@ void walk(const NodePtr& node, Visit&& visit) {
 /// Every expression of the query, each once: the roots to walk from.
 template <typename Visit>
 void forEachRoot(const QueryNode& query, Visit&& visit) {
+    for (const JoinNode& join : query.joins) {
+        if (join.on) visit(join.on);
+        for (const JoinNode::Key& key : join.keys) {
+            visit(key.left);
+            visit(key.right);
+        }
+        if (join.asof) {
+            visit(join.asof->left);
+            visit(join.asof->right);
+        }
+    }
     for (const ArrayJoinElement& element : query.array_join) visit(element.array);
     for (const NodePtr& node : {query.prewhere, query.where}) visit(node);
     for (const Projection& projection : query.projection) visit(projection.node);

@@ -28,6 +28,12 @@ private:
     void planScan(const TableSource& source);
     void planSubquery(const TableSource& source);
     void planRemote(const TableSource& source);
+    void planSide(const TableSource& source);
+    // select_join.cpp
+    void planJoin(const JoinNode& join, const TableSource& source);
+    Block joinedHeader(const JoinNode& join, const Block& left, const Block& right) const;
+    void planShardedSide(const TableSource& source, const std::vector<std::string>& needed);
+    void sendJoinedTables(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
     Block remoteHeader(storage::Stage stage) const;
     void sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
     std::vector<std::pair<std::string, std::string>> remoteSettings() const;

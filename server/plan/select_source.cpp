@@ -48,13 +48,15 @@ std::vector<std::string> usedColumns(const QueryNode& query, const TableSource& 
     forEachRoot(query, [&](const NodePtr& root) {
         if (root == except) return;
         walk(root, [&](const NodePtr& node) {
-            if (node->kind == Node::Kind::Column && node->source.get() == &source) used.insert(node->column);
+            if (node->kind == Node::Kind::Column && node->source->id == source.id) used.insert(node->column);
             return true;
         });
     });
     std::vector<std::string> result;
     for (const auto& [name, type] : source.columns)
         if (used.contains(name)) result.push_back(name);
+    // Rows of a join must be there even when none of their values is looked at.
+    if (result.empty() && !query.joins.empty() && !source.columns.empty()) result.push_back(source.columns[0].first);
     return result;
 }
 
@@ -108,7 +110,13 @@ QueryTreePtr pruneProjection(const QueryTreePtr& tree, const std::vector<std::st
 }  // namespace
 
 void SelectPlanner::planSource() {
-    const TableSource& source = *query_.sources[0];
+    planSide(*query_.sources[0]);
+    // Shards have joined already.
+    if (query_.isDistributed()) return;
+    for (size_t i = 0; i < query_.joins.size(); ++i) planJoin(query_.joins[i], *query_.sources[i + 1]);
+}
+
+void SelectPlanner::planSide(const TableSource& source) {
     switch (source.kind) {
         case TableSource::Kind::None: {
             Block one;
@@ -121,8 +129,10 @@ void SelectPlanner::planSource() {
             break;
         case TableSource::Kind::Table:
         case TableSource::Kind::TableFunction:
-            if (source.storage->distributed())
+            if (source.storage->distributed() && &source == query_.sources[0].get())
                 planRemote(source);
+            else if (source.storage->distributed())
+                planShardedSide(source, usedColumns(query_, source, nullptr));
             else
                 planScan(source);
             break;
@@ -135,10 +145,11 @@ void SelectPlanner::planScan(const TableSource& source) {
     const bool can_prewhere = source.storage->supportsPrewhere();
     if (query_.prewhere && !can_prewhere)
         throw Error(ErrorCode::ILLEGAL_PREWHERE, "Storage {} does not support PREWHERE", source.storage->schema()->engine);
-    NodePtr taken = query_.prewhere;
+    const bool first = &source == query_.sources[0].get();
+    NodePtr taken = first ? query_.prewhere : nullptr;
     if (taken) {
         prewhere_taken_ = true;
-    } else if (can_prewhere && query_.where && query_.array_join.empty() && scanCanEvaluate(query_.where) &&
+    } else if (can_prewhere && query_.where && query_.joins.empty() && query_.array_join.empty() && scanCanEvaluate(query_.where) &&
                columnsOf(query_.where).size() < usedColumns(query_, source, nullptr).size()) {
         // Reading the condition's columns first pays when others can be left out for the rows that fail.
         taken = query_.where;
@@ -146,13 +157,16 @@ void SelectPlanner::planScan(const TableSource& source) {
     }
     scan.columns = usedColumns(query_, source, taken);
     // Under ARRAY JOIN a name in WHERE may be the element, which has no range of its own: ranges only know columns.
-    scan.ranges = rangesOf(query_.prewhere, source, context_);
-    std::ranges::move(rangesOf(query_.where, source, context_), std::back_inserter(scan.ranges));
+    // A row that WHERE refuses may still keep another one from being without partner: no ranges beside an outer join.
+    if (query_.joins.empty()) {
+        scan.ranges = rangesOf(query_.prewhere, source, context_);
+        std::ranges::move(rangesOf(query_.where, source, context_), std::back_inserter(scan.ranges));
+    }
     if (taken) {
         scan.prewhere = Compiler(Block(), context_, true).compile(taken);
         scan.prewhere_columns = columnsOf(taken);
     }
-    const bool rows_pass = !query_.where && !query_.prewhere && query_.array_join.empty() && !query_.aggregated() && !query_.distinct &&
+    const bool rows_pass = query_.joins.empty() && !query_.where && !query_.prewhere && query_.array_join.empty() && !query_.aggregated() && !query_.distinct &&
                            query_.order_by.empty() && !query_.limit_by_limit && query_.windows.empty() && !query_.having && !query_.qualify;
     if (rows_pass) scan.limit_rows = query_.limit ? keptRows() : limit_rows_;
 
@@ -161,9 +175,12 @@ void SelectPlanner::planScan(const TableSource& source) {
     ProjectStep rename;
     for (const auto& [name, type] : source.columns) {
         if (std::find(scan.columns.begin(), scan.columns.end(), name) == scan.columns.end()) continue;
-        raw.columns.push_back({name, type, ColumnPtr(createColumn(*type))});
-        header.columns.push_back({source.id + "." + name, type, raw.columns.back().column});
-        rename.columns.push_back({source.id + "." + name, inputExpression(name, type)});
+        // As it is stored: a join may have made the source's column Nullable for those above it.
+        const storage::ColumnDefinition* stored = source.storage->schema()->find(name);
+        const TypePtr& stored_type = stored ? stored->type : type;
+        raw.columns.push_back({name, stored_type, ColumnPtr(createColumn(*stored_type))});
+        header.columns.push_back({source.id + "." + name, stored_type, raw.columns.back().column});
+        rename.columns.push_back({source.id + "." + name, inputExpression(name, stored_type)});
     }
     rename.input = makeStep(std::move(scan), std::move(raw));
     setStep(makeStep(std::move(rename), std::move(header)));
@@ -267,9 +284,10 @@ void SelectPlanner::planRemote(const TableSource& source) {
             header = remoteHeader(choice.stage);
             from_ = choice.stage;
         } else {
-            for (const std::string& name : usedColumns(query_, source, nullptr))
-                for (const auto& [column, type] : source.columns)
-                    if (column == name) header.columns.push_back({source.id + "." + name, type, ColumnPtr(createColumn(*type))});
+            for (const TableSourcePtr& each : query_.sources)
+                for (const std::string& name : usedColumns(query_, *each, nullptr))
+                    for (const auto& [column, type] : each->columns)
+                        if (column == name) header.columns.push_back({each->id + "." + name, type, ColumnPtr(createColumn(*type))});
         }
         setStep(blocksStep(std::move(header), {}, "no shard"));
         return;
@@ -280,6 +298,7 @@ void SelectPlanner::planRemote(const TableSource& source) {
     remote.query.shards = choice.shards;
     std::map<std::string, std::string> sent_sets;
     sendSets(remote.query, sent_sets);
+    sendJoinedTables(remote.query, sent_sets);
     remote.query.text = shardText(query_, sent_sets);
     remote.query.settings = remoteSettings();
     remote.query.header = remoteHeader(choice.stage);

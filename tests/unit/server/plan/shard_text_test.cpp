@@ -1,0 +1,78 @@
+#include "server/plan/shard_text.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "server/plan/binder.h"
+#include "server/plan/planner.h"
+#include "tests/unit/server/plan/fake_tables.h"
+
+namespace shardd::plan {
+namespace {
+
+struct Entry {
+    std::string name, query, stage, text, columns;
+};
+
+std::vector<Entry> readEntries() {
+    std::ifstream file(SHARDD_TESTS_DIR "/unit/server/plan/shard_texts.txt");
+    std::vector<Entry> entries;
+    std::vector<std::string> lines;
+    std::string line;
+    while (std::getline(file, line)) {
+        if (!line.empty() && line[0] == '#') continue;
+        if (!line.empty()) lines.push_back(line);
+        if (lines.size() < 5) continue;
+        entries.push_back({lines[0], lines[1], lines[2], lines[3], lines[4]});
+        lines.clear();
+    }
+    return entries;
+}
+
+std::string describe(const Block& header) {
+    std::string text;
+    for (const NamedColumn& column : header.columns) {
+        if (!text.empty()) text += "; ";
+        text += "`" + column.name + " " + column.type->name() + "`";
+    }
+    return text;
+}
+
+PlannerContext context() {
+    const std::vector<uint32_t> two = {1, 1};
+    return fakeContext(
+        {{"t", FakeTable("t", "k String, v UInt64").sharded(two)},
+         {"wide",
+          FakeTable(
+              "wide",
+              "id UInt64, k String, v UInt64, f Float64, d Date, dt DateTime, dt64 DateTime64(3, 'UTC'), "
+              "lc LowCardinality(String), n Nullable(Int32), arr Array(UInt32), e Enum8('a' = 1, 'b' = 2), "
+              "dec Decimal(18, 4), u UUID, ip IPv4, fs FixedString(4), m Map(String, UInt64), i Int32, b "
+              "Bool, "
+              "tu Tuple(a UInt8, b String)")
+              .sharded(two)}});
+}
+
+TEST(ShardTextTest, WhatAnInitiatorSends) {
+    const auto entries = readEntries();
+    EXPECT_FALSE(entries.empty());
+    for (const Entry& entry : entries) {
+        SCOPED_TRACE(entry.name + ": " + entry.query);
+        try {
+            const PlannerContext planner = context();
+            const QueryPlan plan = planTopLevel(bindQuery(*sql::parseQuery(entry.query), planner), planner);
+            ASSERT_EQ(plan.distributed.size(), 1u);
+            const storage::RemoteQuery& sent = plan.distributed[0].query;
+            EXPECT_EQ(sent.text, entry.text);
+            EXPECT_EQ(std::to_string(static_cast<int>(sent.stage)), entry.stage);
+            EXPECT_EQ(describe(sent.header), entry.columns);
+        } catch (const Error& error) {
+            ADD_FAILURE() << error.code() << " " << error.message();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace shardd::plan
