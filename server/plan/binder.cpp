@@ -310,6 +310,17 @@ TableSourcePtr Binder::bindNamedTable(const sql::TableExpression& table, Scope& 
     auto source = std::make_shared<TableSource>();
     source->kind = TableSource::Kind::Table;
     source->storage = findTable(database, name, scope);
+    if (const auto schema = source->storage->schema(); !schema->view_query.empty()) {
+        // A view is its query, with its own database and nothing of the session's.
+        PlannerContext own = context_;
+        own.secondary = false;
+        own.current_database = schema->database;
+        own.temporary_tables.clear();
+        Binder binder(own);
+        sql::TableExpression named = table;
+        if (named.alias.empty()) named.alias = name;
+        return subquerySource(binder.bindQuery(*sql::parseQuery(schema->view_query), nullptr, {}), named);
+    }
     source->database = source->storage->schema()->database;
     source->table = source->storage->schema()->name;
     fillColumns(*source);

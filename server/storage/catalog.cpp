@@ -250,6 +250,7 @@ void Catalog::createDatabase(DatabaseInfo info, bool if_not_exists) {
     if (path_.empty()) info.in_memory = true;
     if (!info.in_memory) {
         files_.createDirectories(path_ + "/metadata/" + escapeFileName(info.name));
+        files_.syncDirectory(path_ + "/metadata");
         std::string text = fmt::format("ATTACH DATABASE _ UUID '{}'\nENGINE = {}\n", info.uuid, info.engine);
         if (!info.comment.empty()) text += fmt::format("COMMENT {}\n", quoteString(info.comment));
         files_.replaceFile(databaseFile(info.name), text);
@@ -485,20 +486,20 @@ void Catalog::exchangeTables(const std::string& database,
     other_place.tables[other_name] = std::move(one);
 }
 
-void Catalog::replaceTable(const std::string& database,
-                           const std::string& name,
-                           TablePtr table,
-                           const std::string& attach_query) {
+void Catalog::alterTable(const std::string& database,
+                         const std::string& name,
+                         const TableSchema& schema,
+                         const std::string& attach_query) {
     const std::lock_guard change(changes_);
+    TablePtr table;
     bool on_disk = false;
     {
         const std::shared_lock lock(mutex_);
-        tableOrFail(database, name);
+        table = tableOrFail(database, name);
         on_disk = onDisk(databaseOrFail(database));
     }
     if (on_disk) files_.replaceFile(tableFile(database, name), attach_query);
-    const std::unique_lock lock(mutex_);
-    databaseOrFail(database).tables[name] = std::move(table);
+    table->alter(schema);
 }
 
 // -- start and end --------------------------------------------------------------------------------
@@ -519,6 +520,7 @@ std::vector<StoredTable> Catalog::load() {
     const std::string metadata = path_ + "/metadata";
     files_.createDirectories(metadata);
     files_.createDirectories(path_ + "/store");
+    files_.syncDirectory(path_);
     finishDrops(true);
     for (const auto& entry : files_.list(metadata)) {
         if (entry.name.ends_with(".tmp")) files_.removeFile(metadata + "/" + entry.name);

@@ -99,11 +99,11 @@ public:
                         const std::string& name,
                         const std::string& other_database,
                         const std::string& other_name);
-    /// ALTER: another table object over the same data, and the text to store for it.
-    void replaceTable(const std::string& database,
-                      const std::string& name,
-                      TablePtr table,
-                      const std::string& attach_query);
+    /// ALTER: the definition is stored before the table changes.
+    void alterTable(const std::string& database,
+                    const std::string& name,
+                    const TableSchema& schema,
+                    const std::string& attach_query);
 
     // -- start and end ----------------------------------------------------------------------------
     /// Reads the stored databases and answers the stored tables, and finishes interrupted drops. Once, before

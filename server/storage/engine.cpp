@@ -52,6 +52,10 @@ std::vector<EngineInfo> storageEngines() {
         {.name = "Null", .create = [](const TableDefinition& definition, const EngineContext&) -> TablePtr {
              return std::make_shared<NullTable>(definition.schema);
          }});
+    engines.push_back(
+        {.name = "View", .create = [](const TableDefinition& definition, const EngineContext&) -> TablePtr {
+             return std::make_shared<ViewTable>(definition.schema);
+         }});
     for (EngineInfo& engine : mergeTreeEngines()) engines.push_back(std::move(engine));
     return engines;
 }

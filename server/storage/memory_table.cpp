@@ -79,9 +79,21 @@ std::shared_ptr<const TableSchema> NamedTable::schema() const {
 void NamedTable::rename(const std::string& database, const std::string& name) {
     const std::lock_guard lock(schema_mutex_);
     TableSchema renamed = *schema_;
+    const auto head = [](const TableSchema& schema) {
+        return quoteIdentifierIfNeeded(schema.database) + "." + quoteIdentifierIfNeeded(schema.name) + " ";
+    };
+    const std::string before = head(renamed);
     renamed.database = database;
     renamed.name = name;
+    // "CREATE TABLE db.name (…": the name stands early, and nothing like it before.
+    if (const size_t at = renamed.create_query.find(before); at != std::string::npos && at < 32)
+        renamed.create_query.replace(at, before.size(), head(renamed));
     schema_ = std::make_shared<const TableSchema>(std::move(renamed));
+}
+
+void NamedTable::setSchema(const TableSchema& schema) {
+    const std::lock_guard lock(schema_mutex_);
+    schema_ = std::make_shared<const TableSchema>(schema);
 }
 
 Block NamedTable::headerFor(const std::vector<std::string>& columns) const {
@@ -165,6 +177,36 @@ std::optional<uint64_t> MemoryTable::totalBytes() const {
 void MemoryTable::truncate() {
     const std::lock_guard lock(blocks_mutex_);
     blocks_ = std::make_shared<const Blocks>();
+}
+
+void MemoryTable::alter(const TableSchema& schema) {
+    const std::lock_guard lock(blocks_mutex_);
+    auto changed = std::make_shared<Blocks>();
+    for (const Block& block : *blocks_) {
+        Block kept;
+        kept.rows = block.rows;
+        for (const NamedColumn& column : block.columns) {
+            const ColumnDefinition* definition = schema.find(column.name);
+            if (!definition) continue;
+            if (sameType(definition->type, column.type)) {
+                kept.columns.push_back(column);
+                continue;
+            }
+            MutableColumnPtr converted = createColumn(*definition->type);
+            for (size_t row = 0; row < block.rows; ++row) converted->insert(column.column->value(row));
+            kept.columns.push_back({column.name, definition->type, std::move(converted)});
+        }
+        changed->push_back(completeBlock(kept, schema));
+    }
+    blocks_ = std::move(changed);
+    setSchema(schema);
+}
+
+// -- ViewTable ------------------------------------------------------------------------------------
+
+std::vector<BlockSourcePtr> ViewTable::scan(const ScanRequest& /*request*/) const {
+    throw Error(ErrorCode::NOT_IMPLEMENTED, "View {}.{} cannot be read here", schema()->database,
+                schema()->name);
 }
 
 // -- NullTable ------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ public:
     void rename(const std::string& database, const std::string& name) override;
 
 protected:
+    void setSchema(const TableSchema& schema);
+
     /// What a scan of these columns gives, without rows. NOT_FOUND_COLUMN_IN_BLOCK (10).
     Block headerFor(const std::vector<std::string>& columns) const;
 
@@ -40,6 +42,8 @@ public:
     void truncate() override;
 
     void drop() override { truncate(); }
+
+    void alter(const TableSchema& schema) override;
 
     /// Whole blocks with all columns of the table, in any order.
     void append(std::vector<Block> blocks);
@@ -64,6 +68,14 @@ public:
     std::optional<uint64_t> totalRows() const override { return 0; }
 
     void truncate() override {}
+};
+
+/// ENGINE = View: a query under a name. It is never scanned: the planner reads its view_query instead.
+class ViewTable final : public NamedTable {
+public:
+    using NamedTable::NamedTable;
+
+    std::vector<BlockSourcePtr> scan(const ScanRequest& request) const override;
 };
 
 /// Blocks with the columns of `header`, one after another.

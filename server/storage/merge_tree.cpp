@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/error.h"
+#include "common/columns/create_column.h"
 #include "server/storage/codecs.h"
 #include "server/storage/merge_tree_scan.h"
 #include "server/storage/part_reader.h"
@@ -96,13 +97,12 @@ std::shared_ptr<const PartTraits> makeTraits(const TableDefinition& definition,
 
 MergeTree::MergeTree(const TableDefinition& definition, const EngineContext& context)
     : NamedTable(definition.schema),
-      directory_(std::make_shared<TableDirectory>(*context.files, context.data_path)),
+      directory_(std::make_shared<TableDirectory>(*context.files, context.data_path, context.decoded_cache)),
       settings_(MergeTreeSettings::parse(definition.settings)),
       partition_key_(definition.partition_key),
       sorting_key_(definition.sorting_key),
       primary_key_(definition.primary_key.empty() ? definition.sorting_key : definition.primary_key),
-      traits_(makeTraits(definition, primary_key_, settings_)),
-      decoded_cache_(context.decoded_cache) {
+      traits_(makeTraits(definition, primary_key_, settings_)) {
     if (context.data_path.empty())
         throw Error(ErrorCode::BAD_ARGUMENTS, "Engine {} needs a place on the disk, and the server has none",
                     definition.schema.engine);
@@ -199,8 +199,7 @@ std::vector<BlockSourcePtr> MergeTree::scan(const ScanRequest& request) const {
     return scanParts({.schema = schema(),
                       .parts = parts(),
                       .minmax_columns = traits_->minmax_columns,
-                      .primary_key = primary_key_,
-                      .cache = decoded_cache_},
+                      .primary_key = primary_key_},
                      request);
 }
 
@@ -305,7 +304,7 @@ void MergeTree::discard(const std::vector<UnfinishedPart>& unfinished) noexcept 
     for (const UnfinishedPart& part : unfinished) {
         try {
             files().removeRecursively(path(part.directory));
-        } catch (const Error&) {
+        } catch (...) {
             // The next start removes it by its prefix.
         }
     }
@@ -385,6 +384,27 @@ void MergeTree::attachPart(const std::string& name) {
     const std::unique_lock lock(parts_mutex_);
     parts_.push_back(std::move(part));
     std::sort(parts_.begin(), parts_.end(), partLess);
+}
+
+void MergeTree::attachPartition(const std::string& partition_id) {
+    for (const auto& entry : files().list(path("detached"))) {
+        const auto info = PartInfo::parse(entry.name);
+        if (entry.is_directory && info && (partition_id.empty() || info->partition_id == partition_id))
+            attachPart(entry.name);
+    }
+}
+
+std::string MergeTree::partitionIdOf(const std::vector<Value>& values,
+                                     const std::function<Value(const Value&, const TypePtr&)>& cast) const {
+    std::vector<ColumnPtr> columns;
+    for (size_t i = 0; i < values.size(); ++i) {
+        const TypePtr type = removeLowCardinalityRecursively(partition_key_.elements[i].type);
+        const bool is_text = values[i].kind() == Value::Kind::String && !removeNullable(type)->isString();
+        MutableColumnPtr column = createColumn(*type);
+        column->insert(is_text ? cast(values[i], type) : values[i]);
+        columns.push_back(std::move(column));
+    }
+    return partitionId(partition_key_, columns, 0);
 }
 
 bool MergeTree::optimize(const std::string& partition_id) {

@@ -35,6 +35,10 @@ public:
     void truncate() override;
     void drop() override;
 
+    /// Parts are read by their own columns: what they lack gets defaults, what the table no longer has is
+    /// left unread.
+    void alter(const TableSchema& schema) override { setSchema(schema); }
+
     bool supportsPrewhere() const override { return true; }
 
     /// The active parts, by partition and block.
@@ -43,6 +47,8 @@ public:
     // -- parts by hand ----------------------------------------------------------------------------
     /// A part directory in detached/ gets a new block number and becomes active.
     void attachPart(const std::string& name);
+    /// All parts of the partition in detached/ (all partitions when it is empty).
+    void attachPartition(const std::string& partition_id);
     /// Every part of the partition, or all when `partition_id` is empty: to detached/, or gone.
     void removePartition(const std::string& partition_id, bool to_detached);
     void removePart(const std::string& name, bool to_detached);
@@ -58,6 +64,12 @@ public:
     const MergeTreeSettings& settings() const { return settings_; }
 
     const KeyDescription& sortingKey() const { return sorting_key_; }
+
+    const KeyDescription& partitionKey() const { return partition_key_; }
+
+    /// The id of the partition with these values; texts that are not of the key's type go through `cast`.
+    std::string partitionIdOf(const std::vector<Value>& values,
+                              const std::function<Value(const Value&, const TypePtr&)>& cast) const;
 
     /// Writes the rows of `block` as unfinished parts.
     std::vector<UnfinishedPart> writeParts(const Block& block, size_t max_partitions, bool durable);
@@ -85,7 +97,6 @@ private:
     KeyDescription sorting_key_;
     KeyDescription primary_key_;
     std::shared_ptr<const PartTraits> traits_;
-    std::shared_ptr<DecodedCache> decoded_cache_;
 
     /// Changes of the set of parts exclude one another; taken before parts_mutex_.
     std::mutex changes_;

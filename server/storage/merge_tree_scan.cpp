@@ -14,10 +14,7 @@ namespace shardd::storage {
 
 namespace {
 
-/// What one block holds when granules allow: eight granules of the usual size.
-constexpr size_t kChunkRows = 65536;
-
-using Ranges = std::vector<std::pair<size_t, size_t>>;
+using Ranges = GranuleRanges;
 
 /// Neighbouring granules of one part, for one source.
 struct ScanTask {
@@ -37,10 +34,6 @@ struct ScanWork {
     std::atomic<size_t> next = 0;
 };
 
-size_t rowsBetween(const PartIndex& index, size_t first, size_t last) {
-    return index.row_starts[last] - index.row_starts[first];
-}
-
 class PartsSource final : public BlockSource {
 public:
     explicit PartsSource(std::shared_ptr<ScanWork> work) : work_(std::move(work)) {}
@@ -53,8 +46,10 @@ public:
             if (granule_ == task_.last && !takeTask()) return std::nullopt;
             std::optional<Block> block = readChunk();
             if (!block) continue;
-            if (block->rows <= std::max(work_->request.max_block_rows, kChunkRows) &&
-                work_->request.max_block_rows + 127 >= block->rows)
+            // The usual limit is a little less than a chunk, which is not worth a copy.
+            constexpr size_t kUsualRows = 65409;
+            const size_t limit = work_->request.max_block_rows;
+            if (block->rows <= (limit >= kUsualRows ? std::max(limit, PartIndex::kChunkRows) : limit))
                 return block;
             pending_ = std::move(block);
             pending_row_ = 0;
@@ -97,16 +92,16 @@ private:
     std::optional<Block> readChunk() {
         const PartIndex& index = task_.part->index();
         const size_t first = granule_;
-        size_t wanted = kChunkRows;
-        if (work_->request.limit_rows != 0) wanted = std::clamp<size_t>(work_->request.limit_rows, 1, wanted);
-        size_t last = first + 1;
-        while (last < task_.last && rowsBetween(index, first, last) < wanted &&
-               rowsBetween(index, first, last + 1) <= kChunkRows)
-            ++last;
+        const size_t end = std::min(task_.last, (first / index.chunk_granules + 1) * index.chunk_granules);
+        // A LIMIT is served by the first granules that may hold it; everything else wants whole chunks.
+        size_t last = end;
+        if (work_->request.limit_rows != 0)
+            for (last = first + 1; last < end && index.rowsBetween(first, last) < work_->request.limit_rows;)
+                ++last;
         granule_ = last;
         if (work_->request.prewhere || mask_) return readFiltered(first, last);
         Block block;
-        block.rows = rowsBetween(index, first, last);
+        block.rows = index.rowsBetween(first, last);
         const std::vector<ColumnPtr> read = late_->read({{first, last}});
         for (size_t i = 0; i < read.size(); ++i)
             block.columns.push_back({work_->columns[i].name, work_->columns[i].type, read[i]});
@@ -122,7 +117,7 @@ private:
     std::optional<Block> readFiltered(size_t first, size_t last) {
         const PartIndex& index = task_.part->index();
         Block early;
-        early.rows = rowsBetween(index, first, last);
+        early.rows = index.rowsBetween(first, last);
         if (early_) {
             const std::vector<ColumnPtr> read = early_->read({{first, last}});
             for (size_t i = 0; i < read.size(); ++i)
@@ -153,7 +148,7 @@ private:
         Mask late_mask;
         for (size_t granule = first; granule < last; ++granule) {
             const std::span<const uint8_t> rows = mask.span().subspan(
-                rowsBetween(index, first, granule), rowsBetween(index, granule, granule + 1));
+                index.rowsBetween(first, granule), index.rowsBetween(granule, granule + 1));
             if (std::none_of(rows.begin(), rows.end(), [](uint8_t byte) { return byte != 0; })) continue;
             late_mask.append(rows);
             if (!surviving.empty() && surviving.back().second == granule)
@@ -212,17 +207,17 @@ void makeTasks(ScanWork& work, const std::vector<std::pair<PartPtr, Ranges>>& ch
     size_t granules = 0;
     for (const auto& [part, ranges] : chosen)
         for (const auto& [first, last] : ranges) granules += last - first;
-    constexpr size_t kChunkGranules = 8;
     const size_t streams = std::max<size_t>(1, work.request.max_streams);
-    size_t task_granules = std::clamp<size_t>(granules / (streams * 8), kChunkGranules, 256);
-    task_granules = task_granules / kChunkGranules * kChunkGranules;
-    for (const auto& [part, ranges] : chosen)
+    for (const auto& [part, ranges] : chosen) {
+        const size_t chunk = part->index().chunk_granules;
+        const size_t task_granules = std::clamp<size_t>(granules / (streams * 8) / chunk, 1, 32) * chunk;
         for (const auto& [first, last] : ranges)
             for (size_t at = first; at < last;) {
                 const size_t end = std::min(last, (at / task_granules + 1) * task_granules);
                 work.tasks.push_back({part, at, end});
                 at = end;
             }
+    }
 }
 
 }  // namespace

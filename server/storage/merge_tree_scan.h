@@ -8,15 +8,12 @@
 
 namespace shardd::storage {
 
-class DecodedCache;
-
 /// The parts of a table at the moment of a scan.
 struct PartSnapshot {
     std::shared_ptr<const TableSchema> schema;
     std::vector<PartPtr> parts;
     std::vector<PartColumn> minmax_columns;
     KeyDescription primary_key;
-    std::shared_ptr<DecodedCache> cache;
 };
 
 /// Sources that share the granules of the snapshot among them: parts chosen by partition, granules by the

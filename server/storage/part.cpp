@@ -9,6 +9,7 @@
 #include "common/base/sip_hash.h"
 #include "common/columns/create_column.h"
 #include "common/types/type_parser.h"
+#include "server/storage/decoded_cache.h"
 #include "server/storage/stream_path.h"
 #include "server/storage/value_binary.h"
 
@@ -156,7 +157,7 @@ TableDirectory::~TableDirectory() {
     if (!doomed_) return;
     try {
         files_.removeRecursively(path_);
-    } catch (const Error&) {
+    } catch (...) {
         // The drop is finished at the next start: its definition is still among the dropped ones.
     }
 }
@@ -245,10 +246,11 @@ Part::Part(std::shared_ptr<TableDirectory> table,
 }
 
 Part::~Part() {
+    if (cache()) cache()->forget(id_);
     if (!doomed_) return;
     try {
         files().removeRecursively(path());
-    } catch (const Error&) {
+    } catch (...) {
         // It is covered or broken at the next start too, and tried again then.
     }
 }
@@ -468,6 +470,10 @@ PartIndex Part::readIndex() const {
     PartIndex index;
     index.row_starts = readRowStarts();
     index.keys = readPrimaryKey(index.granules());
+    uint64_t largest = 1;
+    for (size_t granule = 0; granule < index.granules(); ++granule)
+        largest = std::max<uint64_t>(largest, index.rowsBetween(granule, granule + 1));
+    index.chunk_granules = std::max<size_t>(1, PartIndex::kChunkRows / largest);
     return index;
 }
 

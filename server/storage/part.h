@@ -18,6 +18,8 @@
 
 namespace shardd::storage {
 
+class DecodedCache;
+
 struct PartColumn {
     std::string name;
     TypePtr type;
@@ -37,7 +39,8 @@ struct PartTraits {
 /// goes with the last of them.
 class TableDirectory {
 public:
-    TableDirectory(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
+    TableDirectory(FileSystem& files, std::string path, std::shared_ptr<DecodedCache> cache = nullptr)
+        : files_(files), path_(std::move(path)), cache_(std::move(cache)) {}
 
     TableDirectory(const TableDirectory&) = delete;
     TableDirectory& operator=(const TableDirectory&) = delete;
@@ -47,11 +50,15 @@ public:
 
     const std::string& path() const { return path_; }
 
+    /// May be nullptr.
+    DecodedCache* cache() const { return cache_.get(); }
+
     void removeWhenUnused() { doomed_ = true; }
 
 private:
     FileSystem& files_;
     std::string path_;
+    std::shared_ptr<DecodedCache> cache_;
     std::atomic<bool> doomed_ = false;
 };
 
@@ -62,8 +69,14 @@ struct PartIndex {
     /// A column for each key, without dictionaries; entry i is the key of granule i's first row. One entry
     /// more, of the last row, in parts with a final mark. Empty without a primary key.
     std::vector<ColumnPtr> keys;
+    /// How many granules make a block of about kChunkRows rows; chunks begin at its multiples.
+    size_t chunk_granules = 1;
+
+    static constexpr size_t kChunkRows = 65536;
 
     size_t granules() const { return row_starts.size() - 1; }
+
+    size_t rowsBetween(size_t first, size_t last) const { return row_starts[last] - row_starts[first]; }
 };
 
 /// One immutable part of a table: sorted rows in files of their columns.
@@ -92,6 +105,9 @@ public:
     std::unique_ptr<ReadableFile> openFile(const std::string& name) const;
 
     FileSystem& files() const { return table_->files(); }
+
+    /// May be nullptr.
+    DecodedCache* cache() const { return table_->cache(); }
 
     uint64_t rows() const { return rows_; }
 

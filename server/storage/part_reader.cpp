@@ -1,7 +1,10 @@
 #include "server/storage/part_reader.h"
 
+#include <algorithm>
+
 #include "common/base/error.h"
 #include "common/columns/create_column.h"
+#include "server/storage/decoded_cache.h"
 #include "server/storage/stream_path.h"
 
 namespace shardd::storage {
@@ -14,6 +17,13 @@ ColumnPtr convertColumn(const ColumnPtr& column, const TypePtr& to) {
     converted->reserve(column->size());
     for (size_t row = 0; row < column->size(); ++row) converted->insert(column->value(row));
     return converted;
+}
+
+/// States are not kept: they may be large and are seldom read twice.
+bool hasState(const Type& type) {
+    if (type.kind() == TypeKind::AggregateFunction) return true;
+    return std::any_of(type.children().begin(), type.children().end(),
+                       [](const TypePtr& child) { return hasState(*child); });
 }
 
 }  // namespace
@@ -154,19 +164,78 @@ ColumnPtr PartColumnReader::take() {
     return sameType(stored_type_, type_) ? column : convertColumn(column, type_);
 }
 
-PartReader::PartReader(std::shared_ptr<const Part> part, const std::vector<PartColumn>& columns)
-    : part_(std::move(part)) {
-    for (const PartColumn& column : columns)
-        columns_.push_back(std::make_unique<PartColumnReader>(part_, column.name, column.type));
+void PartColumnReader::reserve(size_t rows) {
+    if (decoder_) decoder_->reserve(rows);
 }
 
-std::vector<ColumnPtr> PartReader::read(const std::vector<std::pair<size_t, size_t>>& ranges) {
+PartReader::PartReader(std::shared_ptr<const Part> part, std::vector<PartColumn> columns)
+    : part_(std::move(part)),
+      columns_(std::move(columns)),
+      readers_(columns_.size()),
+      cacheable_(columns_.size()) {
+    const bool use_cache = part_->cache() && part_->cache()->enabled();
+    for (size_t i = 0; i < columns_.size(); ++i)
+        cacheable_[i] = use_cache && part_->find(columns_[i].name) && !hasState(*columns_[i].type);
+}
+
+std::vector<ColumnPtr> PartReader::read(const GranuleRanges& ranges) {
     std::vector<ColumnPtr> read;
-    for (const auto& column : columns_) {
-        for (const auto& [first, last] : ranges) column->read(first, last);
-        read.push_back(column->take());
-    }
+    for (size_t i = 0; i < columns_.size(); ++i) read.push_back(readColumn(i, ranges));
     return read;
+}
+
+ColumnPtr PartReader::decode(size_t position, const GranuleRanges& ranges) {
+    auto& reader = readers_[position];
+    if (!reader)
+        reader = std::make_unique<PartColumnReader>(part_, columns_[position].name, columns_[position].type);
+    try {
+        size_t rows = 0;
+        for (const auto& [first, last] : ranges) rows += part_->index().rowsBetween(first, last);
+        reader->reserve(rows);
+        for (const auto& [first, last] : ranges) reader->read(first, last);
+        return reader->take();
+    } catch (...) {
+        reader.reset();  // it holds half a read
+        throw;
+    }
+}
+
+ColumnPtr PartReader::decodeForCache(size_t position, const GranuleRanges& ranges) {
+    const MemoryScope scope(part_->cache()->budget());
+    try {
+        return decode(position, ranges);
+    } catch (const Error& error) {
+        if (!error.is(ErrorCode::MEMORY_LIMIT_EXCEEDED)) throw;
+        part_->cache()->shrinkTo(0.5);
+        return nullptr;
+    }
+}
+
+ColumnPtr PartReader::readColumn(size_t position, const GranuleRanges& ranges) {
+    const PartIndex& index = part_->index();
+    if (!cacheable_[position] || ranges.empty()) return decode(position, ranges);
+    const size_t chunk = ranges.front().first / index.chunk_granules;
+    const size_t begin = chunk * index.chunk_granules;
+    const size_t end = std::min(begin + index.chunk_granules, index.granules());
+    if (ranges.back().second > end) return decode(position, ranges);
+    DecodedCache& cache = *part_->cache();
+    // The type is in the key, because ALTER changes it.
+    const std::string key = columns_[position].name + " " + columns_[position].type->name();
+    ColumnPtr whole = cache.find(part_->id(), key, chunk);
+    const bool wants_whole = ranges.size() == 1 && ranges[0].first == begin && ranges[0].second == end;
+    if (!whole && wants_whole) {
+        whole = decodeForCache(position, ranges);
+        if (whole) cache.insert(part_->id(), key, chunk, whole);
+    }
+    if (!whole) return decode(position, ranges);
+    if (wants_whole) return whole;
+    if (ranges.size() == 1)
+        return whole->slice(index.rowsBetween(begin, ranges[0].first),
+                            index.rowsBetween(ranges[0].first, ranges[0].second));
+    MutableColumnPtr pieces = whole->cloneEmpty();
+    for (const auto& [first, last] : ranges)
+        pieces->insertRange(*whole, index.rowsBetween(begin, first), index.rowsBetween(first, last));
+    return pieces;
 }
 
 }  // namespace shardd::storage

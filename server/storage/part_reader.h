@@ -19,6 +19,9 @@ public:
     /// Appends the rows of granules first … last - 1.
     void read(size_t first, size_t last);
 
+    /// Room for this many rows.
+    void reserve(size_t rows);
+
     /// All rows read since the last take().
     ColumnPtr take();
 
@@ -40,19 +43,29 @@ private:
     size_t default_rows_ = 0;
 };
 
-/// Several columns of one part. Shapes: all columns have the same rows.
+using GranuleRanges = std::vector<std::pair<size_t, size_t>>;  // first, last (not included); ascending
+
+/// Several columns of one part, through the cache of decoded columns when there is one.
+/// Shapes:  all columns have the same rows.
+/// Threads: one at a time.
 class PartReader {
 public:
-    PartReader(std::shared_ptr<const Part> part, const std::vector<PartColumn>& columns);
+    PartReader(std::shared_ptr<const Part> part, std::vector<PartColumn> columns);
 
-    /// The rows of the granules in `ranges` (first, last), in order.
-    std::vector<ColumnPtr> read(const std::vector<std::pair<size_t, size_t>>& ranges);
-
-    const std::shared_ptr<const Part>& part() const { return part_; }
+    /// The rows of the granules in `ranges`, in order. Only ranges within one chunk
+    /// (PartIndex::chunk_granules) are cached.
+    std::vector<ColumnPtr> read(const GranuleRanges& ranges);
 
 private:
+    ColumnPtr readColumn(size_t position, const GranuleRanges& ranges);
+    ColumnPtr decode(size_t position, const GranuleRanges& ranges);
+    /// Decoded on the cache's account; nullptr when it has no memory for it.
+    ColumnPtr decodeForCache(size_t position, const GranuleRanges& ranges);
+
     std::shared_ptr<const Part> part_;
-    std::vector<std::unique_ptr<PartColumnReader>> columns_;
+    std::vector<PartColumn> columns_;
+    std::vector<std::unique_ptr<PartColumnReader>> readers_;  // made when a column is first decoded
+    std::vector<bool> cacheable_;
 };
 
 }  // namespace shardd::storage

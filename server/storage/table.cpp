@@ -22,4 +22,8 @@ void Table::rename(const std::string& /*database*/, const std::string& /*name*/)
     throw Error(ErrorCode::NOT_IMPLEMENTED, "Renaming is not supported by storage {}", schema()->engine);
 }
 
+void Table::alter(const TableSchema& /*schema*/) {
+    throw Error(ErrorCode::NOT_IMPLEMENTED, "Alter is not supported by storage {}", schema()->engine);
+}
+
 }  // namespace shardd::storage

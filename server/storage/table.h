@@ -44,6 +44,8 @@ struct TableSchema {
     std::string primary_key;
     std::string sampling_key;
     std::string comment;
+    /// Of ENGINE = View: the SELECT, as SQL text. The planner reads it in the view's place.
+    std::string view_query;
 
     const ColumnDefinition* find(std::string_view column) const;
 };
@@ -117,6 +119,9 @@ public:
 
     /// The schema with another name.
     virtual void rename(const std::string& database, const std::string& name);
+
+    /// ALTER of columns, comment, settings: rows that are there keep what fits. The keys stay.
+    virtual void alter(const TableSchema& schema);
 
     /// The table's other side when its rows are on other machines (Distributed, remote(), cluster()).
     virtual const DistributedSource* distributed() const { return nullptr; }
