@@ -48,6 +48,8 @@ inline constexpr Revision kProfileEvents = 54451;
 inline constexpr Revision kAggregateVersions = 54452;
 inline constexpr Revision kParallelReplicas = 54453;
 inline constexpr Revision kCustomSerialization = 54454;
+/// Progress and ProfileEvents may come while an INSERT waits for its end; older clients (18.16) stop at them.
+inline constexpr Revision kProgressInInsert = 54456;
 inline constexpr Revision kAddendum = 54458;
 inline constexpr Revision kParameters = 54459;
 inline constexpr Revision kElapsedInProgress = 54460;

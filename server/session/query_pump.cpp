@@ -239,7 +239,9 @@ void QueryPump::sendProgress() {
     growth.written_rows = grown(now.written_rows, sent_.written_rows);
     growth.written_bytes = grown(now.written_bytes, sent_.written_bytes);
     next_progress_ = net::Clock::now() + interactive_delay_;
-    if (growth == protocol::Progress()) return;
+    const bool takes_progress =
+        input_ == Input::NotExpected || conversation_.revision() >= protocol::gate::kProgressInInsert;
+    if (growth == protocol::Progress() || !takes_progress) return;
     const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(net::Clock::now() - started_);
     growth.elapsed_ns = static_cast<uint64_t>(elapsed.count()) - sent_.elapsed_ns;
     sent_.elapsed_ns += growth.elapsed_ns;
