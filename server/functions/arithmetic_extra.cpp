@@ -13,7 +13,9 @@ namespace shardd::functions {
 
 namespace {
 
-std::shared_ptr<const FunctionContext> contextOf(const Call& call) { return std::make_shared<FunctionContext>(call.context); }
+std::shared_ptr<const FunctionContext> contextOf(const Call& call) {
+    return std::make_shared<FunctionContext>(call.context);
+}
 
 // --- signs -----------------------------------------------------------------------------------------
 
@@ -49,21 +51,25 @@ ColumnPtr runNegate(const Call& call) {
     if (call.type->kind() == TypeKind::Tuple) {
         std::vector<ColumnPtr> elements;
         for (size_t i = 0; i < call.type->children().size(); ++i) {
-            const NamedColumn one[] = {{"", call.argumentType(0)->child(i), as<TupleColumn>(*column).element(i)}};
-            elements.push_back(full(resolveFunction("negate", one, contextOf(call))->execute(one, call.rows)));
+            const NamedColumn one[] = {
+                {"", call.argumentType(0)->child(i), as<TupleColumn>(*column).element(i)}};
+            elements.push_back(
+                full(resolveFunction("negate", one, contextOf(call))->execute(one, call.rows)));
         }
         return std::make_shared<TupleColumn>(std::move(elements), call.rows);
     }
     if (call.type->physical() == Physical::BFloat16) {
         const auto& values = as<FixedColumn<BFloat16>>(*column).values();
-        return eachRow<BFloat16>(call.rows, [&](size_t i) { return BFloat16::fromFloat(-values[i].toFloat()); });
+        return eachRow<BFloat16>(call.rows,
+                                 [&](size_t i) { return BFloat16::fromFloat(-values[i].toFloat()); });
     }
     const Physical from = call.argumentType(0)->physical();
     ColumnPtr result;
     dispatchNumber(call.type->physical(), [&](auto tag) {
         using T = typename decltype(tag)::Type;
         PodVector<T> values(call.rows);
-        if (call.rows != 0) convertKernel(from, call.type->physical())(column->bytesAt(0).data(), values.data(), call.rows);
+        if (call.rows != 0)
+            convertKernel(from, call.type->physical())(column->bytesAt(0).data(), values.data(), call.rows);
         for (T& value : values) value = negated(value);
         result = fixedColumn(std::move(values));
     });
@@ -107,7 +113,8 @@ ColumnPtr runAbs(const Call& call) {
     });
     if (!result) {
         const auto& values = as<FixedColumn<BFloat16>>(*column).values();
-        return eachRow<BFloat16>(call.rows, [&](size_t i) { return BFloat16::fromFloat(std::abs(values[i].toFloat())); });
+        return eachRow<BFloat16>(
+            call.rows, [&](size_t i) { return BFloat16::fromFloat(std::abs(values[i].toFloat())); });
     }
     return result;
 }
@@ -138,7 +145,8 @@ TypePtr typeOfMidpoint(const Signature& call) {
 
 ColumnPtr runMidpoint(const Call& call) {
     std::vector<ColumnPtr> columns;
-    for (size_t i = 0; i < call.count(); ++i) columns.push_back(full(castColumn(call.arguments[i], call.type, call.context)));
+    for (size_t i = 0; i < call.count(); ++i)
+        columns.push_back(full(castColumn(call.arguments[i], call.type, call.context)));
     const auto count = static_cast<int64_t>(columns.size());
     if (call.type->isFloat()) {
         std::vector<DoubleArgument> values;
@@ -169,19 +177,22 @@ ColumnPtr runMidpoint(const Call& call) {
 
 TypePtr typeOfDigits(const Signature& call) {
     needCount(call, 1);
-    if (!call.type(0)->isInteger() && !call.type(0)->isDecimal() && call.type(0)->kind() != TypeKind::Bool) illegalArgument(call, 0, "an integer or a Decimal");
+    if (!call.type(0)->isInteger() && !call.type(0)->isDecimal() && call.type(0)->kind() != TypeKind::Bool)
+        illegalArgument(call, 0, "an integer or a Decimal");
     return types::uint8();
 }
 
 unsigned digitsOf(Int256 value) {
     unsigned digits = 1;
-    while (digits < 77 && (value.negative() ? -value : value) >= formats::powerOfTen(std::min(digits, 76U))) ++digits;
+    while (digits < 77 && (value.negative() ? -value : value) >= formats::powerOfTen(std::min(digits, 76U)))
+        ++digits;
     return digits;
 }
 
 ColumnPtr runDigits(const Call& call) {
     const ColumnPtr column = full(call.column(0));
-    return eachRow<uint8_t>(call.rows, [&](size_t i) { return static_cast<uint8_t>(digitsOf(column->value(i).to<Int256>())); });
+    return eachRow<uint8_t>(
+        call.rows, [&](size_t i) { return static_cast<uint8_t>(digitsOf(column->value(i).to<Int256>())); });
 }
 
 TypePtr typeOfDecimalOverflow(const Signature& call) {
@@ -194,18 +205,22 @@ TypePtr typeOfDecimalOverflow(const Signature& call) {
 ColumnPtr runDecimalOverflow(const Call& call) {
     const auto given = call.count() == 2 ? constantValue(call.arguments[1]) : std::nullopt;
     const auto precision = given ? given->to<uint64_t>() : uint64_t{call.argumentType(0)->precision()};
-    if (precision < 1 || precision > 76) throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Wrong precision for function isDecimalOverflow: {}", precision);
+    if (precision < 1 || precision > 76)
+        throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Wrong precision for function isDecimalOverflow: {}",
+                    precision);
     const ColumnPtr column = full(call.column(0));
     return eachRow<uint8_t>(call.rows, [&](size_t i) {
         const Int256 value = column->value(i).to<Int256>();
-        return static_cast<uint8_t>((value.negative() ? -value : value) >= formats::powerOfTen(static_cast<unsigned>(precision)));
+        return static_cast<uint8_t>((value.negative() ? -value : value) >=
+                                    formats::powerOfTen(static_cast<unsigned>(precision)));
     });
 }
 
 TypePtr typeOfByteSwap(const Signature& call) {
     needCount(call, 1);
     const Type& type = *call.type(0);
-    if (type.isFloat() || type.isDecimal()) throw Error(ErrorCode::NOT_IMPLEMENTED, "byteSwap is not implemented for {}", type.name());
+    if (type.isFloat() || type.isDecimal())
+        throw Error(ErrorCode::NOT_IMPLEMENTED, "byteSwap is not implemented for {}", type.name());
     if (!type.isInteger()) illegalArgument(call, 0, "an integer");
     return call.type(0);
 }
@@ -234,8 +249,10 @@ TypePtr typeOfDecimalPair(const Signature& call) {
     unsigned scale = std::max(call.type(0)->scale(), call.type(1)->scale());
     if (call.count() == 3) {
         const auto given = constantValue(call.arguments[2]);
-        if (!given) throw Error(ErrorCode::ILLEGAL_COLUMN, "The scale in function {} must be a constant", call.name);
-        if (given->to<uint64_t>() > 76) throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Scale {} is out of bounds", given->to<uint64_t>());
+        if (!given)
+            throw Error(ErrorCode::ILLEGAL_COLUMN, "The scale in function {} must be a constant", call.name);
+        if (given->to<uint64_t>() > 76)
+            throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "Scale {} is out of bounds", given->to<uint64_t>());
         scale = static_cast<unsigned>(given->to<uint64_t>());
     }
     return types::decimal(76, scale);
@@ -243,9 +260,11 @@ TypePtr typeOfDecimalPair(const Signature& call) {
 
 /// 10 to an exponent that may be negative, applied to a value; DECIMAL_OVERFLOW when it does not fit.
 Int256 shifted(const Int256& value, int places) {
-    if (places < 0) return places < -76 ? Int256(0) : value / formats::powerOfTen(static_cast<unsigned>(-places));
+    if (places < 0)
+        return places < -76 ? Int256(0) : value / formats::powerOfTen(static_cast<unsigned>(-places));
     if (!value) return value;
-    if (places > 76) throw Error(ErrorCode::DECIMAL_OVERFLOW, "Numeric overflow: result bigger than Decimal256");
+    if (places > 76)
+        throw Error(ErrorCode::DECIMAL_OVERFLOW, "Numeric overflow: result bigger than Decimal256");
     const Int256 result = value * formats::powerOfTen(static_cast<unsigned>(places));
     if (result / formats::powerOfTen(static_cast<unsigned>(places)) != value)
         throw Error(ErrorCode::DECIMAL_OVERFLOW, "Numeric overflow: result bigger than Decimal256");
@@ -267,7 +286,8 @@ ColumnPtr runDecimalPair(const Call& call) {
             return shifted(a, scale + b_scale - a_scale) / b;
         } else {
             const Int256 product = a * b;
-            if (a && product / a != b) throw Error(ErrorCode::DECIMAL_OVERFLOW, "Numeric overflow: result bigger than Decimal256");
+            if (a && product / a != b)
+                throw Error(ErrorCode::DECIMAL_OVERFLOW, "Numeric overflow: result bigger than Decimal256");
             return shifted(product, scale - a_scale - b_scale);
         }
     });
@@ -277,16 +297,27 @@ ColumnPtr runDecimalPair(const Call& call) {
 
 std::span<const FunctionInfo> arithmeticExtraFunctions() {
     static const FunctionInfo list[] = {
-        define<"negate", typeOfNegate, runNegate, kInjective>("negate(a)", "The number with its sign changed.", "negate(5)", "-5"),
+        define<"negate", typeOfNegate, runNegate, kInjective>(
+            "negate(a)", "The number with its sign changed.", "negate(5)", "-5"),
         define<"abs", typeOfAbs, runAbs>("abs(a)", "The number without its sign.", "abs(-5)", "5"),
         define<"sqr", typeOfSquare, runSquare>("sqr(a)", "The square.", "sqr(3)", "9"),
-        define<"midpoint", typeOfMidpoint, runMidpoint>("midpoint(a, …)", "The mean of its arguments, in their common type.", "midpoint(1, 5)", "3"),
-        define<"avg2", typeOfMidpoint, runMidpoint>("avg2(a, b)", "The mean of two numbers.", "avg2(1, 5)", "3"),
-        define<"countDigits", typeOfDigits, runDigits>("countDigits(a)", "How many digits an integer has.", "countDigits(-12345)", "5"),
-        define<"isDecimalOverflow", typeOfDecimalOverflow, runDecimalOverflow>("isDecimalOverflow(decimal[, precision])", "1 when the value has more digits than the precision.", "isDecimalOverflow(toDecimal32(100, 0), 2)", "1"),
-        define<"byteSwap", typeOfByteSwap, runByteSwap, kInjective>("byteSwap(a)", "The bytes of an integer in reverse order.", "byteSwap(toUInt16(258))", "513"),
-        define<"multiplyDecimal", typeOfDecimalPair, runDecimalPair<false>, kMayThrow, 4>("multiplyDecimal(a, b[, scale])", "A product of Decimals with that many digits after the point.", "multiplyDecimal(toDecimal32(2, 1), toDecimal32(3, 1), 1)", "6"),
-        define<"divideDecimal", typeOfDecimalPair, runDecimalPair<true>, kMayThrow, 4>("divideDecimal(a, b[, scale])", "A quotient of Decimals with that many digits after the point.", "divideDecimal(toDecimal32(6, 1), toDecimal32(3, 1), 1)", "2"),
+        define<"midpoint", typeOfMidpoint, runMidpoint>(
+            "midpoint(a, …)", "The mean of its arguments, in their common type.", "midpoint(1, 5)", "3"),
+        define<"avg2", typeOfMidpoint, runMidpoint>("avg2(a, b)", "The mean of two numbers.", "avg2(1, 5)",
+                                                    "3"),
+        define<"countDigits", typeOfDigits, runDigits>("countDigits(a)", "How many digits an integer has.",
+                                                       "countDigits(-12345)", "5"),
+        define<"isDecimalOverflow", typeOfDecimalOverflow, runDecimalOverflow>(
+            "isDecimalOverflow(decimal[, precision])", "1 when the value has more digits than the precision.",
+            "isDecimalOverflow(toDecimal32(100, 0), 2)", "1"),
+        define<"byteSwap", typeOfByteSwap, runByteSwap, kInjective>(
+            "byteSwap(a)", "The bytes of an integer in reverse order.", "byteSwap(toUInt16(258))", "513"),
+        define<"multiplyDecimal", typeOfDecimalPair, runDecimalPair<false>, kMayThrow, 4>(
+            "multiplyDecimal(a, b[, scale])", "A product of Decimals with that many digits after the point.",
+            "multiplyDecimal(toDecimal32(2, 1), toDecimal32(3, 1), 1)", "6"),
+        define<"divideDecimal", typeOfDecimalPair, runDecimalPair<true>, kMayThrow, 4>(
+            "divideDecimal(a, b[, scale])", "A quotient of Decimals with that many digits after the point.",
+            "divideDecimal(toDecimal32(6, 1), toDecimal32(3, 1), 1)", "2"),
     };
     return list;
 }

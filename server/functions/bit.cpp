@@ -13,14 +13,13 @@ namespace {
 enum class BitOp : uint8_t { And, Or, Xor };
 
 TypePtr failTypes(const Signature& call) {
-    throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                "Illegal types {} and {} of arguments of function {}",
-                call.type(0)->name(),
-                call.type(1)->name(),
-                call.name);
+    throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Illegal types {} and {} of arguments of function {}",
+                call.type(0)->name(), call.type(1)->name(), call.name);
 }
 
-bool isBits(const Type& type) { return type.isInteger() || type.kind() == TypeKind::Bool || type.kind() == TypeKind::IPv4; }
+bool isBits(const Type& type) {
+    return type.isInteger() || type.kind() == TypeKind::Bool || type.kind() == TypeKind::IPv4;
+}
 
 TypePtr typeOfBits(const Signature& call) {
     needCount(call, 2);
@@ -56,7 +55,10 @@ ColumnPtr runBits(const Call& call) {
         }
         return out;
     }
-    const ColumnPtr left = call.column(0)->kind() == ColumnKind::Const && call.column(1)->kind() == ColumnKind::Const ? full(call.column(0)) : call.column(0);
+    const ColumnPtr left =
+        call.column(0)->kind() == ColumnKind::Const && call.column(1)->kind() == ColumnKind::Const
+            ? full(call.column(0))
+            : call.column(0);
     ColumnPtr result;
     dispatchNumber(call.type->physical(), [&](auto tag) {
         using T = typename decltype(tag)::Type;
@@ -64,7 +66,8 @@ ColumnPtr runBits(const Call& call) {
             Operand<T> a(*left, call.argumentType(0)->physical());
             Operand<T> b(*call.column(1), call.argumentType(1)->physical());
             PodVector<T> out(call.rows);
-            runBinary(a, b, out.data(), call.rows, [](const T& x, const T& y) { return combine<kOp, T>(x, y); });
+            runBinary(a, b, out.data(), call.rows,
+                      [](const T& x, const T& y) { return combine<kOp, T>(x, y); });
             result = fixedColumn(std::move(out));
         }
     });
@@ -118,13 +121,15 @@ TypePtr countType(const Type& type) {
 
 TypePtr typeOfCount(const Signature& call) {
     needCount(call, 1);
-    if (!call.type(0)->isString() && call.type(0)->width() == 0) illegalArgument(call, 0, "a number or a string");
+    if (!call.type(0)->isString() && call.type(0)->width() == 0)
+        illegalArgument(call, 0, "a number or a string");
     return countType(*call.type(0));
 }
 
 ColumnPtr countColumn(const Call& call, const ColumnPtr& column) {
     const ColumnPtr plain = full(column);
-    const ColumnPtr wide = eachRow<uint64_t>(call.rows, [&](size_t i) { return uint64_t{countBits(plain->bytesAt(i))}; });
+    const ColumnPtr wide =
+        eachRow<uint64_t>(call.rows, [&](size_t i) { return uint64_t{countBits(plain->bytesAt(i))}; });
     return castColumn({"", types::uint64(), wide}, call.type);
 }
 
@@ -147,9 +152,12 @@ ColumnPtr runDistance(const Call& call) {
         return eachRow<uint64_t>(call.rows, [&](size_t i) {
             const std::string_view x = a[i];
             const std::string_view y = b[i];
-            if (x.size() != y.size()) throw Error(ErrorCode::BAD_ARGUMENTS, "Function bitHammingDistance requires strings of the same length");
+            if (x.size() != y.size())
+                throw Error(ErrorCode::BAD_ARGUMENTS,
+                            "Function bitHammingDistance requires strings of the same length");
             uint64_t count = 0;
-            for (size_t at = 0; at < x.size(); ++at) count += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(x[at] ^ y[at])));
+            for (size_t at = 0; at < x.size(); ++at)
+                count += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(x[at] ^ y[at])));
             return count;
         });
     }
@@ -171,7 +179,9 @@ ColumnPtr runDistance(const Call& call) {
     const IntegerArgument y(right);
     const size_t bytes = std::max(a.bytes, b.bytes);
     const uint64_t mask = bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << (bytes * 8)) - 1;
-    return eachRow<uint8_t>(call.rows, [&](size_t i) { return static_cast<uint8_t>(std::popcount(static_cast<uint64_t>(x[i] ^ y[i]) & mask)); });
+    return eachRow<uint8_t>(call.rows, [&](size_t i) {
+        return static_cast<uint8_t>(std::popcount(static_cast<uint64_t>(x[i] ^ y[i]) & mask));
+    });
 }
 
 // --- shifting --------------------------------------------------------------------------------------
@@ -186,7 +196,8 @@ TypePtr typeOfShift(const Signature& call) {
     return typeOfShape(false, shape.is_signed, shape.bytes);
 }
 
-/// The bits of a string, most significant first; a String grows and shrinks by whole bytes, a FixedString stays.
+/// The bits of a string, most significant first; a String grows and shrinks by whole bytes, a FixedString
+/// stays.
 std::string shiftText(std::string_view text, uint64_t bits, bool left, bool fixed) {
     const uint64_t all = text.size() * 8;
     if (bits >= all) return fixed ? std::string(text.size(), '\0') : std::string();
@@ -196,7 +207,8 @@ std::string shiftText(std::string_view text, uint64_t bits, bool left, bool fixe
     if (left) {
         std::string wide = std::string(1, '\0') + std::string(text);
         for (size_t i = 0; i + 1 < wide.size(); ++i)
-            result += static_cast<char>((static_cast<uint8_t>(wide[i]) << part) | (part == 0 ? 0 : static_cast<uint8_t>(wide[i + 1]) >> (8 - part)));
+            result += static_cast<char>((static_cast<uint8_t>(wide[i]) << part) |
+                                        (part == 0 ? 0 : static_cast<uint8_t>(wide[i + 1]) >> (8 - part)));
         result += static_cast<char>(static_cast<uint8_t>(wide.back()) << part);
         if (part == 0 || fixed) result.erase(0, 1);
         result.append(bytes, '\0');
@@ -216,10 +228,13 @@ template <bool kLeft>
 ColumnPtr shiftTexts(const Call& call, const IntegerArgument& positions) {
     const TextArgument texts(call.column(0));
     const bool fixed = call.type->kind() == TypeKind::FixedString;
-    const ColumnPtr shifted = eachText(call.rows, texts.totalBytes() + call.rows, [&](size_t i, TextBuilder& out) {
-        if (positions[i] < 0) throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "The number of shift positions needs to be a non-negative value");
-        out.append(shiftText(texts[i], static_cast<uint64_t>(positions[i]), kLeft, fixed));
-    });
+    const ColumnPtr shifted =
+        eachText(call.rows, texts.totalBytes() + call.rows, [&](size_t i, TextBuilder& out) {
+            if (positions[i] < 0)
+                throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                            "The number of shift positions needs to be a non-negative value");
+            out.append(shiftText(texts[i], static_cast<uint64_t>(positions[i]), kLeft, fixed));
+        });
     return castColumn({"", types::string(), shifted}, call.type);
 }
 
@@ -235,7 +250,9 @@ ColumnPtr runShift(const Call& call) {
             const T* values = as<FixedColumn<T>>(*column).data();
             result = eachRow<T>(call.rows, [&](size_t i) {
                 const int64_t position = positions[i];
-                if (position < 0) throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND, "The number of shift positions needs to be a non-negative value");
+                if (position < 0)
+                    throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                                "The number of shift positions needs to be a non-negative value");
                 if (position >= static_cast<int64_t>(sizeof(T) * 8)) return T(0);
                 const auto bits = static_cast<unsigned>(position);
                 return static_cast<T>(kLeft ? values[i] << bits : values[i] >> bits);
@@ -247,7 +264,8 @@ ColumnPtr runShift(const Call& call) {
 
 TypePtr typeOfRotate(const Signature& call) {
     needCount(call, 2);
-    if (!isBits(*call.type(0)) || call.type(0)->width() > 8 || !call.type(1)->isInteger()) return failTypes(call);
+    if (!isBits(*call.type(0)) || call.type(0)->width() > 8 || !call.type(1)->isInteger())
+        return failTypes(call);
     const NumberShape shape = shapeOf(*call.type(0));
     return typeOfShape(false, shape.is_signed, shape.bytes);
 }
@@ -297,8 +315,11 @@ ColumnPtr runTest(const Call& call) {
         for (const IntegerArgument& argument : positions) {
             const int64_t position = argument[i];
             if (position < 0 || position >= bits)
-                throw Error(ErrorCode::PARAMETER_OUT_OF_BOUND, "The bit position argument {} is out of bounds for a number of {} bits", position, bits);
-            const bool set = (static_cast<uint8_t>(bytes[static_cast<size_t>(position / 8)]) >> (position % 8)) & 1;
+                throw Error(ErrorCode::PARAMETER_OUT_OF_BOUND,
+                            "The bit position argument {} is out of bounds for a number of {} bits", position,
+                            bits);
+            const bool set =
+                (static_cast<uint8_t>(bytes[static_cast<size_t>(position / 8)]) >> (position % 8)) & 1;
             all = all && set;
             any = any || set;
         }
@@ -315,7 +336,8 @@ TypePtr typeOfSlice(const Signature& call) {
     return types::string();
 }
 
-/// Bits from `offset` (from 1, or from the end where negative), `length` of them, filled up with zeros at the end.
+/// Bits from `offset` (from 1, or from the end where negative), `length` of them, filled up with zeros at the
+/// end.
 std::string sliceBits(std::string_view text, int64_t offset, int64_t length, bool has_length) {
     const auto all = static_cast<int64_t>(text.size() * 8);
     if (offset == 0) return {};
@@ -327,7 +349,8 @@ std::string sliceBits(std::string_view text, int64_t offset, int64_t length, boo
     for (int64_t bit = begin; bit < end; ++bit) {
         const auto at = static_cast<size_t>(bit - begin);
         if (at % 8 == 0) result += '\0';
-        const unsigned value = (static_cast<uint8_t>(text[static_cast<size_t>(bit / 8)]) >> (7 - bit % 8)) & 1;
+        const unsigned value =
+            (static_cast<uint8_t>(text[static_cast<size_t>(bit / 8)]) >> (7 - bit % 8)) & 1;
         result.back() = static_cast<char>(static_cast<uint8_t>(result.back()) | (value << (7 - at % 8)));
     }
     return result;
@@ -338,27 +361,44 @@ ColumnPtr runSlice(const Call& call) {
     const IntegerArgument offsets(call.column(1));
     const bool has_length = call.count() == 3;
     const IntegerArgument lengths(call.column(has_length ? 2 : 1));
-    return eachText(call.rows, texts.totalBytes(), [&](size_t i, TextBuilder& out) { out.append(sliceBits(texts[i], offsets[i], lengths[i], has_length)); });
+    return eachText(call.rows, texts.totalBytes(), [&](size_t i, TextBuilder& out) {
+        out.append(sliceBits(texts[i], offsets[i], lengths[i], has_length));
+    });
 }
 
 }  // namespace
 
 std::span<const FunctionInfo> bitFunctions() {
     static const FunctionInfo list[] = {
-        define<"bitAnd", typeOfBits, runBits<BitOp::And>>("bitAnd(a, b)", "Bits set in both.", "bitAnd(12, 10)", "8"),
-        define<"bitOr", typeOfBits, runBits<BitOp::Or>>("bitOr(a, b)", "Bits set in either.", "bitOr(12, 10)", "14"),
-        define<"bitXor", typeOfBits, runBits<BitOp::Xor>>("bitXor(a, b)", "Bits set in one of both.", "bitXor(12, 10)", "6"),
+        define<"bitAnd", typeOfBits, runBits<BitOp::And>>("bitAnd(a, b)", "Bits set in both.",
+                                                          "bitAnd(12, 10)", "8"),
+        define<"bitOr", typeOfBits, runBits<BitOp::Or>>("bitOr(a, b)", "Bits set in either.", "bitOr(12, 10)",
+                                                        "14"),
+        define<"bitXor", typeOfBits, runBits<BitOp::Xor>>("bitXor(a, b)", "Bits set in one of both.",
+                                                          "bitXor(12, 10)", "6"),
         define<"bitNot", typeOfNot, runNot>("bitNot(a)", "All bits flipped.", "bitNot(0)", "255"),
-        define<"bitCount", typeOfCount, runCount>("bitCount(a)", "How many bits are set.", "bitCount(255)", "8"),
-        define<"bitHammingDistance", typeOfDistance, runDistance>("bitHammingDistance(a, b)", "How many bits differ.", "bitHammingDistance(1, 2)", "2"),
-        define<"bitShiftLeft", typeOfShift, runShift<true>, kMayThrow>("bitShiftLeft(a, positions)", "Bits moved to higher places.", "bitShiftLeft(1, 3)", "8"),
-        define<"bitShiftRight", typeOfShift, runShift<false>, kMayThrow>("bitShiftRight(a, positions)", "Bits moved to lower places.", "bitShiftRight(8, 3)", "1"),
-        define<"bitRotateLeft", typeOfRotate, runRotate<true>>("bitRotateLeft(a, positions)", "Bits moved to higher places, around the end.", "bitRotateLeft(129, 1)", "3"),
-        define<"bitRotateRight", typeOfRotate, runRotate<false>>("bitRotateRight(a, positions)", "Bits moved to lower places, around the end.", "bitRotateRight(3, 1)", "129"),
-        define<"bitTest", typeOfTest, runTest<Test::One>, kMayThrow>("bitTest(a, position)", "The bit at a place, the lowest is 0.", "bitTest(5, 2)", "1"),
-        define<"bitTestAll", typeOfTest, runTest<Test::All>, kMayThrow>("bitTestAll(a, position, …)", "1 when all those bits are set.", "bitTestAll(5, 0, 2)", "1"),
-        define<"bitTestAny", typeOfTest, runTest<Test::Any>, kMayThrow>("bitTestAny(a, position, …)", "1 when one of those bits is set.", "bitTestAny(5, 1, 2)", "1"),
-        define<"bitSlice", typeOfSlice, runSlice>("bitSlice(text, offset[, length])", "Some bits of a string.", "bitSlice('Hello', 1, 8)", "H"),
+        define<"bitCount", typeOfCount, runCount>("bitCount(a)", "How many bits are set.", "bitCount(255)",
+                                                  "8"),
+        define<"bitHammingDistance", typeOfDistance, runDistance>(
+            "bitHammingDistance(a, b)", "How many bits differ.", "bitHammingDistance(1, 2)", "2"),
+        define<"bitShiftLeft", typeOfShift, runShift<true>, kMayThrow>(
+            "bitShiftLeft(a, positions)", "Bits moved to higher places.", "bitShiftLeft(1, 3)", "8"),
+        define<"bitShiftRight", typeOfShift, runShift<false>, kMayThrow>(
+            "bitShiftRight(a, positions)", "Bits moved to lower places.", "bitShiftRight(8, 3)", "1"),
+        define<"bitRotateLeft", typeOfRotate, runRotate<true>>("bitRotateLeft(a, positions)",
+                                                               "Bits moved to higher places, around the end.",
+                                                               "bitRotateLeft(129, 1)", "3"),
+        define<"bitRotateRight", typeOfRotate, runRotate<false>>(
+            "bitRotateRight(a, positions)", "Bits moved to lower places, around the end.",
+            "bitRotateRight(3, 1)", "129"),
+        define<"bitTest", typeOfTest, runTest<Test::One>, kMayThrow>(
+            "bitTest(a, position)", "The bit at a place, the lowest is 0.", "bitTest(5, 2)", "1"),
+        define<"bitTestAll", typeOfTest, runTest<Test::All>, kMayThrow>(
+            "bitTestAll(a, position, …)", "1 when all those bits are set.", "bitTestAll(5, 0, 2)", "1"),
+        define<"bitTestAny", typeOfTest, runTest<Test::Any>, kMayThrow>(
+            "bitTestAny(a, position, …)", "1 when one of those bits is set.", "bitTestAny(5, 1, 2)", "1"),
+        define<"bitSlice", typeOfSlice, runSlice>("bitSlice(text, offset[, length])",
+                                                  "Some bits of a string.", "bitSlice('Hello', 1, 8)", "H"),
     };
     return list;
 }

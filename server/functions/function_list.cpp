@@ -10,12 +10,20 @@ namespace shardd::functions {
 // A new function is a row in its family's file; a new family is its own .cpp and one name here.
 #define SHARDD_FUNCTIONS(X) \
     X(arithmetic)           \
+    X(arithmeticExtra)      \
+    X(bit)                  \
     X(comparison)           \
     X(conditional)          \
     X(convert)              \
     X(in)                   \
     X(literal)              \
     X(logic)                \
+    X(mathematics)          \
+    X(parseMoment)          \
+    X(reinterpret)          \
+    X(rounding)             \
+    X(textConvert)          \
+    X(transform)            \
     X(dateAdd)              \
     X(dateParts)            \
     X(dateRound)            \

@@ -80,12 +80,15 @@ TypePtr typeOfSign(const Signature& call) {
 
 ColumnPtr runSign(const Call& call) {
     const DoubleArgument values(call.column(0), call.argumentType(0));
-    return eachRow<int8_t>(call.rows, [&](size_t i) { return static_cast<int8_t>(values[i] < 0 ? -1 : values[i] == 0 ? 0 : 1); });
+    return eachRow<int8_t>(call.rows, [&](size_t i) {
+        return static_cast<int8_t>(values[i] < 0 ? -1 : values[i] == 0 ? 0 : 1);
+    });
 }
 
 TypePtr typeOfKind(const Signature& call) {
     needCount(call, 1);
-    if (!call.type(0)->isInteger() && !call.type(0)->isFloat() && call.type(0)->kind() != TypeKind::Bool) illegalArgument(call, 0, "a number");
+    if (!call.type(0)->isInteger() && !call.type(0)->isFloat() && call.type(0)->kind() != TypeKind::Bool)
+        illegalArgument(call, 0, "a number");
     return types::uint8();
 }
 
@@ -96,7 +99,9 @@ ColumnPtr runKind(const Call& call) {
     const DoubleArgument values(call.column(0), call.argumentType(0));
     return eachRow<uint8_t>(call.rows, [&](size_t i) {
         const double value = values[i];
-        return static_cast<uint8_t>(kKind == NumberKind::Finite ? std::isfinite(value) : kKind == NumberKind::Nan ? std::isnan(value) : std::isinf(value));
+        return static_cast<uint8_t>(kKind == NumberKind::Finite ? std::isfinite(value)
+                                    : kKind == NumberKind::Nan  ? std::isnan(value)
+                                                                : std::isinf(value));
     });
 }
 
@@ -110,7 +115,8 @@ ColumnPtr runIfNotFinite(const Call& call) {
     const auto context = std::make_shared<FunctionContext>(call.context);
     const NamedColumn value[] = {call.arguments[0]};
     const auto finite = resolveFunction("isFinite", value, context);
-    const NamedColumn chosen[] = {{"", finite->resultType(), finite->execute(value, call.rows)}, call.arguments[0], call.arguments[1]};
+    const NamedColumn chosen[] = {
+        {"", finite->resultType(), finite->execute(value, call.rows)}, call.arguments[0], call.arguments[1]};
     const auto choose = resolveFunction("if", chosen, context);
     return castColumn({"", choose->resultType(), choose->execute(chosen, call.rows)}, call.type);
 }
@@ -147,7 +153,9 @@ ColumnPtr runFactorial(const Call& call) {
     const bool is_unsigned = call.argumentType(0)->isUnsigned();
     return eachRow<uint64_t>(call.rows, [&](size_t i) {
         const int64_t value = values[i];
-        if (value > 20 || (is_unsigned && value < 0)) throw Error(ErrorCode::BAD_ARGUMENTS, "The maximum value for the input of function factorial is 20");
+        if (value > 20 || (is_unsigned && value < 0))
+            throw Error(ErrorCode::BAD_ARGUMENTS,
+                        "The maximum value for the input of function factorial is 20");
         uint64_t result = 1;
         for (int64_t factor = 2; factor <= value; ++factor) result *= static_cast<uint64_t>(factor);
         return result;
@@ -156,7 +164,8 @@ ColumnPtr runFactorial(const Call& call) {
 
 TypePtr typeOfPrime(const Signature& call) {
     needCount(call, 1);
-    if (!call.type(0)->isInteger() || !call.type(0)->isUnsigned() || call.type(0)->width() > 8) illegalArgument(call, 0, "an unsigned integer");
+    if (!call.type(0)->isInteger() || !call.type(0)->isUnsigned() || call.type(0)->width() > 8)
+        illegalArgument(call, 0, "an unsigned integer");
     return types::uint8();
 }
 
@@ -193,7 +202,8 @@ bool isPrime(uint64_t n) {
 
 ColumnPtr runPrime(const Call& call) {
     const IntegerArgument values(call.column(0));
-    return eachRow<uint8_t>(call.rows, [&](size_t i) { return static_cast<uint8_t>(isPrime(static_cast<uint64_t>(values[i]))); });
+    return eachRow<uint8_t>(
+        call.rows, [&](size_t i) { return static_cast<uint8_t>(isPrime(static_cast<uint64_t>(values[i]))); });
 }
 
 TypePtr typeOfBucket(const Signature& call) {
@@ -220,10 +230,15 @@ ColumnPtr runBucket(const Call& call) {
         const double low = lows[i];
         const double high = highs[i];
         const int64_t count = counts[i];
-        if (count <= 0) throw Error(ErrorCode::BAD_ARGUMENTS, "In function widthBucket count must be greater than 0");
+        if (count <= 0)
+            throw Error(ErrorCode::BAD_ARGUMENTS, "In function widthBucket count must be greater than 0");
         if (std::isnan(value) || std::isnan(low) || std::isnan(high))
-            throw Error(ErrorCode::BAD_ARGUMENTS, "The first three arguments (operand, low, high) cannot be NaN in function widthBucket");
-        if (std::isinf(low) || std::isinf(high)) throw Error(ErrorCode::BAD_ARGUMENTS, "The second and third arguments (low, high) cannot be Inf function widthBucket");
+            throw Error(
+                ErrorCode::BAD_ARGUMENTS,
+                "The first three arguments (operand, low, high) cannot be NaN in function widthBucket");
+        if (std::isinf(low) || std::isinf(high))
+            throw Error(ErrorCode::BAD_ARGUMENTS,
+                        "The second and third arguments (low, high) cannot be Inf function widthBucket");
         if (value < low || low >= high) return 0;
         if (value >= high) return static_cast<uint64_t>(count) + 1;
         return static_cast<uint64_t>((value - low) * static_cast<double>(count) / (high - low)) + 1;
@@ -233,8 +248,10 @@ ColumnPtr runBucket(const Call& call) {
 
 }  // namespace
 
-#define UNARY(name, function, words) define<name, numbersToDouble<1>, runUnary<static_cast<Unary>(function)>>(name "(number)", words)
-#define BINARY(name, function, words) define<name, numbersToDouble<2>, runBinaryMath<static_cast<Binary>(function)>>(name "(a, b)", words)
+#define UNARY(name, function, words) \
+    define<name, numbersToDouble<1>, runUnary<static_cast<Unary>(function)>>(name "(number)", words)
+#define BINARY(name, function, words) \
+    define<name, numbersToDouble<2>, runBinaryMath<static_cast<Binary>(function)>>(name "(a, b)", words)
 
 std::span<const FunctionInfo> mathematicsFunctions() {
     static const FunctionInfo list[] = {
@@ -269,20 +286,34 @@ std::span<const FunctionInfo> mathematicsFunctions() {
         BINARY("pow", std::pow, "a to the power of b."),
         BINARY("atan2", std::atan2, "The angle of the point (b, a)."),
         BINARY("hypot", std::hypot, "The length of the hypotenuse."),
-        define<"min2", typeOfTwoSmall, runBinaryMath<lesser>>("min2(a, b)", "The lesser, as a float.", "min2(1, 2)", "1"),
-        define<"max2", typeOfTwoSmall, runBinaryMath<greater>>("max2(a, b)", "The greater, as a float.", "max2(1, 2)", "2"),
+        define<"min2", typeOfTwoSmall, runBinaryMath<lesser>>("min2(a, b)", "The lesser, as a float.",
+                                                              "min2(1, 2)", "1"),
+        define<"max2", typeOfTwoSmall, runBinaryMath<greater>>("max2(a, b)", "The greater, as a float.",
+                                                               "max2(1, 2)", "2"),
         define<"e", nothingTo<TypeKind::Float64>, runConstant<eulersNumber>>("e()", "Euler's number."),
         define<"pi", nothingTo<TypeKind::Float64>, runConstant<piNumber>>("pi()", "The number pi."),
         define<"sign", typeOfSign, runSign>("sign(number)", "-1, 0 or 1.", "sign(-5)", "-1"),
-        define<"isFinite", typeOfKind, runKind<NumberKind::Finite>>("isFinite(number)", "1 unless it is infinite or NaN.", "isFinite(1)", "1"),
-        define<"isInfinite", typeOfKind, runKind<NumberKind::Infinite>>("isInfinite(number)", "1 for an infinity.", "isInfinite(inf)", "1"),
-        define<"isNaN", typeOfKind, runKind<NumberKind::Nan>>("isNaN(number)", "1 for NaN.", "isNaN(nan)", "1"),
-        define<"ifNotFinite", typeOfIfNotFinite, runIfNotFinite>("ifNotFinite(number, alternative)", "The alternative for infinities and NaN.", "ifNotFinite(inf, 5)", "5"),
-        define<"intExp2", typeOfPower, runPower<2, 63>>("intExp2(number)", "Two to that power, as an integer.", "intExp2(10)", "1024"),
-        define<"intExp10", typeOfPower, runPower<10, 19>>("intExp10(number)", "Ten to that power, as an integer.", "intExp10(3)", "1000"),
-        define<"factorial", typeOfFactorial, runFactorial, kMayThrow>("factorial(number)", "The product of all positive integers up to it.", "factorial(5)", "120"),
-        define<"isPrime", typeOfPrime, runPrime>("isPrime(number)", "1 for a prime.", "isPrime(toUInt8(97))", "1"),
-        define<"widthBucket", typeOfBucket, runBucket, kMayThrow>("widthBucket(number, low, high, count)", "Which of `count` equal parts of [low, high) holds the number; 0 below, count + 1 above.", "widthBucket(5, 0, 10, 4)", "3"),
+        define<"isFinite", typeOfKind, runKind<NumberKind::Finite>>(
+            "isFinite(number)", "1 unless it is infinite or NaN.", "isFinite(1)", "1"),
+        define<"isInfinite", typeOfKind, runKind<NumberKind::Infinite>>(
+            "isInfinite(number)", "1 for an infinity.", "isInfinite(inf)", "1"),
+        define<"isNaN", typeOfKind, runKind<NumberKind::Nan>>("isNaN(number)", "1 for NaN.", "isNaN(nan)",
+                                                              "1"),
+        define<"ifNotFinite", typeOfIfNotFinite, runIfNotFinite>("ifNotFinite(number, alternative)",
+                                                                 "The alternative for infinities and NaN.",
+                                                                 "ifNotFinite(inf, 5)", "5"),
+        define<"intExp2", typeOfPower, runPower<2, 63>>(
+            "intExp2(number)", "Two to that power, as an integer.", "intExp2(10)", "1024"),
+        define<"intExp10", typeOfPower, runPower<10, 19>>(
+            "intExp10(number)", "Ten to that power, as an integer.", "intExp10(3)", "1000"),
+        define<"factorial", typeOfFactorial, runFactorial, kMayThrow>(
+            "factorial(number)", "The product of all positive integers up to it.", "factorial(5)", "120"),
+        define<"isPrime", typeOfPrime, runPrime>("isPrime(number)", "1 for a prime.", "isPrime(toUInt8(97))",
+                                                 "1"),
+        define<"widthBucket", typeOfBucket, runBucket, kMayThrow>(
+            "widthBucket(number, low, high, count)",
+            "Which of `count` equal parts of [low, high) holds the number; 0 below, count + 1 above.",
+            "widthBucket(5, 0, 10, 4)", "3"),
     };
     return list;
 }

@@ -59,7 +59,9 @@ T roundInteger(Rounding rounding, T value, T unit) {
         }
     };
     const bool negative = value < T(0);
-    const auto cut = [&](Promoted x) { return static_cast<T>(x / static_cast<Promoted>(unit) * static_cast<Promoted>(unit)); };
+    const auto cut = [&](Promoted x) {
+        return static_cast<T>(x / static_cast<Promoted>(unit) * static_cast<Promoted>(unit));
+    };
     const auto less_one = static_cast<T>(unit - T(1));
     switch (rounding) {
         case Rounding::Trunc:
@@ -79,7 +81,9 @@ T roundInteger(Rounding rounding, T value, T unit) {
     auto quotient = static_cast<Promoted>(moved / static_cast<Promoted>(unit));
     const bool tie = static_cast<Promoted>(quotient * static_cast<Promoted>(unit)) == moved && unit > T(1);
     const bool odd = !(static_cast<Promoted>(quotient % Promoted(2)) == Promoted(0));
-    if (rounding == Rounding::Bankers && tie && odd) quotient = negative ? static_cast<Promoted>(quotient + Promoted(1)) : static_cast<Promoted>(quotient - Promoted(1));
+    if (rounding == Rounding::Bankers && tie && odd)
+        quotient = negative ? static_cast<Promoted>(quotient + Promoted(1))
+                            : static_cast<Promoted>(quotient - Promoted(1));
     return static_cast<T>(quotient * static_cast<Promoted>(unit));
 }
 
@@ -122,7 +126,9 @@ ColumnPtr runRounding(const Call& call) {
         const TypePtr single = types::simple(TypeKind::Float32);
         std::vector<NamedColumn> arguments(call.arguments.begin(), call.arguments.end());
         arguments[0] = {"", single, castColumn(arguments[0], single)};
-        return castColumn({"", single, runRounding<kRounding>(Call{call.name, arguments, single, call.rows, call.context})}, call.type);
+        return castColumn(
+            {"", single, runRounding<kRounding>(Call{call.name, arguments, single, call.rows, call.context})},
+            call.type);
     }
     const ColumnPtr column = full(call.column(0));
     const bool plain_integer = !type.isFloat() && !type.isDecimal();
@@ -140,7 +146,8 @@ ColumnPtr runRounding(const Call& call) {
                 return;
             }
         }
-        result = eachRow<T>(call.rows, [&](size_t i) { return roundValue(kRounding, values[i], digits[i], scale); });
+        result = eachRow<T>(call.rows,
+                            [&](size_t i) { return roundValue(kRounding, values[i], digits[i], scale); });
     });
     return result;
 }
@@ -154,22 +161,29 @@ public:
     TypePtr resultType(Arguments arguments) const override {
         checkArgumentCount(name_, arguments, 2, 2);
         if (!arguments[0].type->isNumber()) failArgumentType(name_, arguments, 0);
-        if (arguments[1].type->kind() != TypeKind::Array || !arguments[1].type->child()->isNumber()) failArgumentType(name_, arguments, 1);
+        if (arguments[1].type->kind() != TypeKind::Array || !arguments[1].type->child()->isNumber())
+            failArgumentType(name_, arguments, 1);
         return leastSupertype(arguments[0].type, arguments[1].type->child());
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
         const auto& array = as<ArrayColumn>(*as<ConstColumn>(*arguments[1].column).one());
-        const ColumnPtr bounds = full(castColumn({"", arguments[1].type->child(), array.elements()}, result_type));
-        if (bounds->empty()) throw Error(ErrorCode::ILLEGAL_COLUMN, "Empty array is illegal for boundaries in function {}", name_);
+        const ColumnPtr bounds =
+            full(castColumn({"", arguments[1].type->child(), array.elements()}, result_type));
+        if (bounds->empty())
+            throw Error(ErrorCode::ILLEGAL_COLUMN, "Empty array is illegal for boundaries in function {}",
+                        name_);
         std::vector<RowIndex> order(bounds->size());
         for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<RowIndex>(i);
-        std::sort(order.begin(), order.end(), [&](RowIndex a, RowIndex b) { return bounds->compareAt(a, *bounds, b, 1) < 0; });
+        std::sort(order.begin(), order.end(),
+                  [&](RowIndex a, RowIndex b) { return bounds->compareAt(a, *bounds, b, 1) < 0; });
         const ColumnPtr values = full(castColumn(arguments[0], result_type));
         MutableColumnPtr out = values->cloneEmpty();
         out->reserve(rows);
         for (size_t i = 0; i < rows; ++i) {
-            const auto above = std::upper_bound(order.begin(), order.end(), i, [&](size_t row, RowIndex bound) { return values->compareAt(row, *bounds, bound, 1) < 0; });
+            const auto above = std::upper_bound(
+                order.begin(), order.end(), i,
+                [&](size_t row, RowIndex bound) { return values->compareAt(row, *bounds, bound, 1) < 0; });
             if (isNan(*values, i))
                 out->insertFrom(*values, i);
             else
@@ -195,7 +209,13 @@ ColumnPtr runAge(const Call& call) {
     const DoubleArgument age(call.column(0), call.argumentType(0));
     return eachRow<uint8_t>(call.rows, [&](size_t i) {
         const double value = age[i];
-        return static_cast<uint8_t>(value < 1 ? 0 : value < 18 ? 17 : value < 25 ? 18 : value < 35 ? 25 : value < 45 ? 35 : value < 55 ? 45 : 55);
+        return static_cast<uint8_t>(value < 1    ? 0
+                                    : value < 18 ? 17
+                                    : value < 25 ? 18
+                                    : value < 35 ? 25
+                                    : value < 45 ? 35
+                                    : value < 55 ? 45
+                                                 : 55);
     });
 }
 
@@ -206,7 +226,8 @@ TypePtr typeOfDuration(const Signature& call) {
 }
 
 ColumnPtr runDuration(const Call& call) {
-    constexpr uint16_t kSteps[] = {0, 1, 10, 30, 60, 120, 180, 240, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000};
+    constexpr uint16_t kSteps[] = {0,   1,   10,   30,   60,   120,  180,   240,
+                                   300, 600, 1200, 1800, 3600, 7200, 18000, 36000};
     const DoubleArgument duration(call.column(0), call.argumentType(0));
     return eachRow<uint16_t>(call.rows, [&](size_t i) {
         uint16_t result = 0;
@@ -231,7 +252,8 @@ T powerBelow(T value) {
     } else {
         if (value <= T(0)) return T(0);
         T result(1);
-        for (T rest = value; rest > T(1); rest = static_cast<T>(rest / T(2))) result = static_cast<T>(result * T(2));
+        for (T rest = value; rest > T(1); rest = static_cast<T>(rest / T(2)))
+            result = static_cast<T>(result * T(2));
         return result;
     }
 }
@@ -244,7 +266,9 @@ ColumnPtr runPower(const Call& call) {
         const T* values = as<FixedColumn<T>>(*column).data();
         result = eachRow<T>(call.rows, [&](size_t i) { return powerBelow(values[i]); });
     });
-    if (!result) throw Error(ErrorCode::NOT_IMPLEMENTED, "Function {} is not implemented for {}", call.name, call.argumentType(0)->name());
+    if (!result)
+        throw Error(ErrorCode::NOT_IMPLEMENTED, "Function {} is not implemented for {}", call.name,
+                    call.argumentType(0)->name());
     return result;
 }
 
@@ -252,20 +276,36 @@ ColumnPtr runPower(const Call& call) {
 
 std::span<const FunctionInfo> roundingFunctions() {
     static const FunctionInfo list[] = {
-        define<"round", typeOfRounding, runRounding<Rounding::Round>>("round(number[, digits])", "Rounds to the nearest value; halves of floats go to the even one, others away from zero.", "round(2.5)", "2"),
-        define<"roundBankers", typeOfRounding, runRounding<Rounding::Bankers>>("roundBankers(number[, digits])", "Rounds to the nearest value, halves to the even one.", "roundBankers(25, -1)", "20"),
-        define<"floor", typeOfRounding, runRounding<Rounding::Floor>>("floor(number[, digits])", "Rounds down.", "floor(-2.5)", "-3"),
-        define<"ceil", typeOfRounding, runRounding<Rounding::Ceil>>("ceil(number[, digits])", "Rounds up.", "ceil(2.1)", "3"),
-        define<"trunc", typeOfRounding, runRounding<Rounding::Trunc>>("trunc(number[, digits])", "Rounds towards zero.", "trunc(-2.5)", "-2"),
+        define<"round", typeOfRounding, runRounding<Rounding::Round>>(
+            "round(number[, digits])",
+            "Rounds to the nearest value; halves of floats go to the even one, others away from zero.",
+            "round(2.5)", "2"),
+        define<"roundBankers", typeOfRounding, runRounding<Rounding::Bankers>>(
+            "roundBankers(number[, digits])", "Rounds to the nearest value, halves to the even one.",
+            "roundBankers(25, -1)", "20"),
+        define<"floor", typeOfRounding, runRounding<Rounding::Floor>>("floor(number[, digits])",
+                                                                      "Rounds down.", "floor(-2.5)", "-3"),
+        define<"ceil", typeOfRounding, runRounding<Rounding::Ceil>>("ceil(number[, digits])", "Rounds up.",
+                                                                    "ceil(2.1)", "3"),
+        define<"trunc", typeOfRounding, runRounding<Rounding::Trunc>>(
+            "trunc(number[, digits])", "Rounds towards zero.", "trunc(-2.5)", "-2"),
         {.name = "roundDown",
-         .create = [](const std::shared_ptr<const FunctionContext>&) -> FunctionPtr { return std::make_shared<RoundDown>(); },
+         .create = [](const std::shared_ptr<const FunctionContext>&) -> FunctionPtr {
+             return std::make_shared<RoundDown>();
+         },
          .syntax = "roundDown(number, values)",
-         .description = "The greatest of the given values that is not above the number; the least of them for a number below all.",
+         .description = "The greatest of the given values that is not above the number; the least of them "
+                        "for a number below all.",
          .example = "roundDown(5, [1, 4, 10])",
          .example_result = "4"},
-        define<"roundAge", typeOfAge, runAge>("roundAge(age)", "Ages as groups: 0, 17, 18, 25, 35, 45, 55.", "roundAge(30)", "25"),
-        define<"roundDuration", typeOfDuration, runDuration>("roundDuration(seconds)", "Durations as groups: 1, 10, 30, 60, … 36000.", "roundDuration(100)", "60"),
-        define<"roundToExp2", typeOfPower, runPower>("roundToExp2(number)", "The greatest power of two that is not above the number.", "roundToExp2(1000)", "512"),
+        define<"roundAge", typeOfAge, runAge>("roundAge(age)", "Ages as groups: 0, 17, 18, 25, 35, 45, 55.",
+                                              "roundAge(30)", "25"),
+        define<"roundDuration", typeOfDuration, runDuration>("roundDuration(seconds)",
+                                                             "Durations as groups: 1, 10, 30, 60, … 36000.",
+                                                             "roundDuration(100)", "60"),
+        define<"roundToExp2", typeOfPower, runPower>(
+            "roundToExp2(number)", "The greatest power of two that is not above the number.",
+            "roundToExp2(1000)", "512"),
     };
     return list;
 }
