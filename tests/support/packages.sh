@@ -11,7 +11,7 @@ build_packages=(g++ cmake ninja-build libboost1.81-dev libpoco-dev libspdlog-dev
 comfort_packages=(ccache mold)
 
 # To run it once it is built.
-runtime_packages=(libfmt9 libpocoutil80 libspdlog1.10 libyaml-cpp0.7 libssl3 liblz4-1 libzstd1 libre2-9 libxxhash0
+runtime_packages=(libfmt9 libpocoutil80 libspdlog1.10 libyaml-cpp0.7 libssl3 liblz4-1 libzstd1 libre2-9 libicu72 libxxhash0
     libfarmhash0 libmetrohash1 libcctz2 libjemalloc2 libsimdjson14 tzdata)
 
 # For the tests beyond that.
