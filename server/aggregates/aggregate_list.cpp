@@ -20,10 +20,12 @@
     X(nothing)               \
     X(quantile)              \
     X(quantileExact)         \
+    X(quantileSketches)      \
     X(sequences)             \
     X(singleValues)          \
     X(statistics)            \
-    X(sum)
+    X(sum)                   \
+    X(topK)
 
 namespace shardd::aggregates {
 

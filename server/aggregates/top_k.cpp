@@ -1,0 +1,426 @@
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <vector>
+
+#include "server/aggregates/compact_set.h"
+#include "server/aggregates/elements.h"
+#include "server/aggregates/row_hash.h"
+
+namespace shardd::aggregates {
+
+namespace {
+
+/// Keys as they travel: numbers raw; strings, arrays of constant width as their bytes; anything else in its
+/// arena form.
+template <typename T>
+struct NumberKeys {
+    using Key = T;
+    using Input = FixedInput<T>;
+
+    static const T& load(const Input& input, size_t row, Writer&) { return input[row]; }
+
+    static T keep(const T& key, Arena&) { return key; }
+
+    static bool equal(const T& a, const T& b) { return toKey(a) == toKey(b); }
+
+    static uint64_t hash(const T& key) { return mixHash64(numberKey(key)); }
+
+    static void write(const T& key, Writer& out) { out.writeFixed(key); }
+
+    static T read(const Type&, Reader& in, Arena&) { return in.readFixed<T>(); }
+
+    static void append(const T& key, const Type&, Column& to) { appendFixed(to, key); }
+};
+
+struct AnyInput {
+    const Column* column;
+
+    explicit AnyInput(const Column* const* arguments) : column(arguments[0]) {}
+};
+
+template <bool form>
+struct TextKeys {
+    using Key = std::string_view;
+    using Input = AnyInput;
+
+    static std::string_view load(const Input& input, size_t row, Writer& buffer) {
+        if constexpr (!form) return contiguousBytes(*input.column, row);
+        buffer.clear();
+        input.column->serializeKey(row, buffer);
+        return buffer.view();
+    }
+
+    static std::string_view keep(std::string_view key, Arena& arena) { return arena.insert(key); }
+
+    static bool equal(std::string_view a, std::string_view b) { return a == b; }
+
+    static uint64_t hash(std::string_view key) { return cityHash64(key); }
+
+    static void write(std::string_view key, Writer& out) { out.writeString(key); }
+
+    static std::string_view read(const Type& type, Reader& in, Arena& arena) {
+        const std::string text = in.readString();
+        if constexpr (form)
+            checkArenaForm(type, text);
+        else if (type.kind() == TypeKind::Array ? text.size() % type.child()->width() != 0
+                                                : type.width() != 0 && text.size() != type.width())
+            throw Error(ErrorCode::INCORRECT_DATA, "Wrong size {} of a value in a state of topK",
+                        text.size());
+        return arena.insert(text);
+    }
+
+    static void append(std::string_view key, const Type& type, Column& to) {
+        if constexpr (form) {
+            to.insertKey(key.data());
+        } else if (to.kind() == ColumnKind::Array) {
+            auto& array = static_cast<ArrayColumn&>(to);
+            for (size_t at = 0; at < key.size(); at += type.child()->width())
+                array.mutableElements().insertKey(key.data() + at);
+            array.endRow();
+        } else if (to.kind() == ColumnKind::String) {
+            static_cast<StringColumn&>(to).insertText(key);
+        } else {
+            to.insertKey(key.data());
+        }
+    }
+};
+
+template <typename Key>
+struct Counter {
+    Key key;
+    uint64_t hash;
+    uint64_t count;
+    uint64_t error;
+};
+
+/// Counters in the order their values came, an index over them, and what is known of values that were dropped
+/// (alpha).
+template <typename Key>
+struct TopKState {
+    std::vector<Counter<Key>, CountedAllocator<Counter<Key>>> counters;
+    /// Slots of counters + 1 by hash; nothing while there are few.
+    std::vector<uint32_t, CountedAllocator<uint32_t>> index;
+    std::vector<uint64_t, CountedAllocator<uint64_t>> alpha;
+
+    static constexpr size_t kUnindexed = 8;
+
+    template <typename Equal>
+    Counter<Key>* find(uint64_t hash, Equal&& equal) {
+        if (index.empty()) {
+            for (Counter<Key>& counter : counters)
+                if (counter.hash == hash && equal(counter.key)) return &counter;
+            return nullptr;
+        }
+        const size_t mask = index.size() - 1;
+        for (size_t at = hash & mask; index[at] != 0; at = (at + 1) & mask) {
+            Counter<Key>& counter = counters[index[at] - 1];
+            if (counter.hash == hash && equal(counter.key)) return &counter;
+        }
+        return nullptr;
+    }
+
+    void push(const Counter<Key>& counter) {
+        counters.push_back(counter);
+        if (counters.size() <= kUnindexed) return;
+        if (index.size() < counters.size() * 2)
+            reindex();
+        else
+            place(counters.size());
+    }
+
+    void reindex() {
+        index.clear();
+        if (counters.size() <= kUnindexed) return;
+        index.resize(std::bit_ceil(counters.size() * 4));
+        for (size_t i = 1; i <= counters.size(); ++i) place(i);
+    }
+
+    /// The counters, most frequent first; of equal ones the first come.
+    std::vector<const Counter<Key>*> sorted() const {
+        std::vector<const Counter<Key>*> result;
+        result.reserve(counters.size());
+        for (const Counter<Key>& counter : counters) result.push_back(&counter);
+        std::stable_sort(result.begin(), result.end(), [](const auto* a, const auto* b) {
+            return a->count > b->count || (a->count == b->count && a->error < b->error);
+        });
+        return result;
+    }
+
+private:
+    void place(size_t number) {
+        const size_t mask = index.size() - 1;
+        size_t at = counters[number - 1].hash & mask;
+        while (index[at] != 0) at = (at + 1) & mask;
+        index[at] = static_cast<uint32_t>(number);
+    }
+};
+
+struct TopKSpec {
+    uint64_t limit;
+    uint64_t capacity;
+    bool weighted;
+    bool counts;
+};
+
+template <typename Keys>
+struct TopKInput {
+    typename Keys::Input keys;
+    const Column* weights;
+
+    explicit TopKInput(const Column* const* arguments) : keys(arguments), weights(arguments[1]) {}
+};
+
+/// Without weights there is no second argument to look at.
+template <typename Keys>
+struct UnweightedInput {
+    typename Keys::Input keys;
+
+    explicit UnweightedInput(const Column* const* arguments) : keys(arguments) {}
+};
+
+/// The most frequent values. All are counted while they are not many more than the capacity; then the rarest
+/// are dropped, and a table remembers by hash how often they had come, as filtered space-saving does.
+template <typename Keys, typename Input>
+class TopK final
+    : public AggregateBase<TopK<Keys, Input>, std::unique_ptr<TopKState<typename Keys::Key>>, Input> {
+public:
+    using Key = typename Keys::Key;
+    using Lists = TopKState<Key>;
+    using State = std::unique_ptr<Lists>;
+    using Base = AggregateBase<TopK<Keys, Input>, State, Input>;
+
+    TopK(Signature signature, TypePtr result, TopKSpec spec)
+        : Base(std::move(signature), std::move(result)),
+          spec_(spec),
+          alpha_size_(std::bit_ceil(spec.capacity * 6 + 1)) {}
+
+    static constexpr bool kEmptyIsZero = true;
+
+    void addRow(State& state, const Input& input, size_t row, Arena& arena) const {
+        uint64_t weight = 1;
+        if constexpr (requires { input.weights; }) {
+            const Value value = input.weights->value(row);
+            weight = value.kind() == Value::Kind::Int64 ? static_cast<uint64_t>(value.get<int64_t>())
+                                                        : value.to<uint64_t>();
+            if (weight == 0) return;
+        }
+        Writer buffer;
+        const auto key = Keys::load(input.keys, row, buffer);
+        insert(lists(state), key, Keys::hash(key), weight, 0, arena);
+    }
+
+    void mergeStates(State& state, const State& other, Arena& arena) const {
+        if (!other) return;
+        Lists& mine = lists(state);
+        for (const Counter<Key>& counter : other->counters)
+            insert(mine, counter.key, counter.hash, counter.count, counter.error, arena);
+        if (other->alpha.empty()) return;
+        std::vector<uint64_t, CountedAllocator<uint64_t>>& alpha = alphaOf(mine);
+        for (size_t i = 0; i < alpha_size_; ++i) alpha[i] += other->alpha[i];
+    }
+
+    void write(const State& state, Writer& out) const {
+        if (!state || state->counters.empty()) {
+            out.writeVarUInt(0);
+            out.writeVarUInt(0);
+            return;
+        }
+        const auto sorted = state->sorted();
+        const size_t count = std::min<size_t>(sorted.size(), spec_.capacity);
+        out.writeVarUInt(count);
+        for (size_t i = 0; i < count; ++i) {
+            Keys::write(sorted[i]->key, out);
+            out.writeVarUInt(sorted[i]->count);
+            out.writeVarUInt(sorted[i]->error);
+        }
+        out.writeVarUInt(alpha_size_);
+        for (size_t i = 0; i < alpha_size_; ++i) out.writeVarUInt(state->alpha.empty() ? 0 : state->alpha[i]);
+    }
+
+    void read(State& state, Reader& in, Arena& arena) const {
+        const size_t count = readCount(in, spec_.capacity, "set of counters");
+        Lists& mine = lists(state);
+        for (size_t i = 0; i < count; ++i) {
+            const Key key = Keys::read(*this->argumentTypes()[0], in, arena);
+            const uint64_t frequency = in.readVarUInt();
+            insert(mine, key, Keys::hash(key), frequency, in.readVarUInt(), arena);
+        }
+        const size_t alpha = readCount(in, alpha_size_ * 4, "alpha vector");
+        if (alpha == 0 && count > 0)
+            throw Error(ErrorCode::INCORRECT_DATA, "The alpha vector is missing in a state of {}",
+                        this->name());
+        for (size_t i = 0; i < alpha; ++i) {
+            const uint64_t value = in.readVarUInt();
+            if (value != 0 && alpha == alpha_size_) alphaOf(mine)[i] = value;
+        }
+    }
+
+    void finish(State& state, Column& to, Arena&) const {
+        auto& array = static_cast<ArrayColumn&>(to);
+        const auto sorted = state ? state->sorted() : std::vector<const Counter<Key>*>();
+        const Type& type = *this->argumentTypes()[0];
+        for (size_t i = 0; i < std::min<size_t>(spec_.limit, sorted.size()); ++i) {
+            const Counter<Key>& counter = *sorted[i];
+            if (!spec_.counts) {
+                Keys::append(counter.key, type, array.mutableElements());
+                continue;
+            }
+            auto& tuple = static_cast<TupleColumn&>(array.mutableElements());
+            Keys::append(counter.key, type, tuple.mutableElement(0));
+            appendFixed(tuple.mutableElement(1), counter.count);
+            appendFixed(tuple.mutableElement(2), counter.error);
+            tuple.endRow();
+        }
+        array.endRow();
+    }
+
+private:
+    static Lists& lists(State& state) {
+        if (!state) state = std::make_unique<Lists>();
+        return *state;
+    }
+
+    std::vector<uint64_t, CountedAllocator<uint64_t>>& alphaOf(Lists& mine) const {
+        if (mine.alpha.empty()) mine.alpha.resize(alpha_size_);
+        return mine.alpha;
+    }
+
+    void insert(
+        Lists& mine, const Key& key, uint64_t hash, uint64_t weight, uint64_t error, Arena& arena) const {
+        if (Counter<Key>* counter =
+                mine.find(hash, [&](const Key& other) { return Keys::equal(key, other); })) {
+            counter->count += weight;
+            counter->error += error;
+            return;
+        }
+        const uint64_t missed = mine.alpha.empty() ? 0 : mine.alpha[hash & (alpha_size_ - 1)];
+        mine.push({Keys::keep(key, arena), hash, missed + weight, missed + error});
+        if (mine.counters.size() > spec_.capacity * kSlack + kAlwaysKept) dropRarest(mine);
+    }
+
+    void dropRarest(Lists& mine) const {
+        const auto sorted = mine.sorted();
+        std::vector<Counter<Key>, CountedAllocator<Counter<Key>>> kept;
+        for (size_t i = 0; i < sorted.size(); ++i) {
+            if (i < spec_.capacity)
+                kept.push_back(*sorted[i]);
+            else
+                alphaOf(mine)[sorted[i]->hash & (alpha_size_ - 1)] += sorted[i]->count - sorted[i]->error;
+        }
+        mine.counters = std::move(kept);
+        mine.reindex();
+    }
+
+    /// Counters beyond the capacity before the rarest are dropped.
+    static constexpr size_t kSlack = 4;
+    static constexpr size_t kAlwaysKept = 64;
+
+    TopKSpec spec_;
+    size_t alpha_size_;
+};
+
+TypePtr countsType(const TypePtr& item) {
+    return types::tuple({item, types::uint64(), types::uint64()}, {"item", "count", "error"});
+}
+
+TopKSpec parseSpec(const Signature& signature, bool weighted, bool approximate) {
+    constexpr uint64_t kDefaultLimit = 10;
+    constexpr uint64_t kDefaultLoad = 3;
+    constexpr uint64_t kMaxCapacity = 0xFFFFFF;
+    const std::vector<Value>& parameters = signature.parameters;
+    if (parameters.size() > 3)
+        throw Error(ErrorCode::TOO_MANY_ARGUMENTS_FOR_FUNCTION,
+                    "Aggregate function '{}' requires three parameters or less", signature.name);
+    const auto integer = [&](size_t i) {
+        const bool is_integer =
+            parameters[i].kind() == Value::Kind::UInt64 || parameters[i].kind() == Value::Kind::Int64;
+        if (!is_integer || parameters[i].to<int64_t>() <= 0)
+            throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                        "Parameter {} is illegal for aggregate function '{}'", literalText(parameters[i]),
+                        signature.name);
+        return parameters[i].to<uint64_t>();
+    };
+    TopKSpec spec{kDefaultLimit, 0, weighted, approximate};
+    if (!parameters.empty()) spec.limit = integer(0);
+    // approx_top_* name the capacity itself, the others a factor.
+    const uint64_t second = parameters.size() > 1 ? integer(1) : 0;
+    if (approximate)
+        spec.capacity = second ? second : spec.limit * kDefaultLoad;
+    else
+        spec.capacity = spec.limit * (second ? second : kDefaultLoad);
+    if (parameters.size() == 3) {
+        if (parameters[2].kind() != Value::Kind::String || parameters[2].get<std::string>() != "counts")
+            throw Error(ErrorCode::BAD_ARGUMENTS,
+                        "The third parameter of aggregate function '{}' may only be 'counts'",
+                        signature.name);
+        spec.counts = true;
+    }
+    if (spec.limit > kMaxCapacity || spec.capacity > kMaxCapacity)
+        throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                    "Too large parameter(s) for aggregate function '{}' (it is {}, limit is {})",
+                    signature.name, std::max(spec.limit, spec.capacity), kMaxCapacity);
+    if (approximate && spec.capacity < spec.limit) spec.capacity = spec.limit;
+    return spec;
+}
+
+template <bool weighted, bool approximate>
+AggregateFunctionPtr createTopK(Signature signature) {
+    expectArguments(signature, weighted ? 2 : 1);
+    const TopKSpec spec = parseSpec(signature, weighted, approximate);
+    const TypePtr argument = signature.arguments[0];
+    if (weighted && (!signature.arguments[1]->isInteger() || signature.arguments[1]->width() > 8) &&
+        signature.arguments[1]->kind() != TypeKind::Bool)
+        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                    "The second argument for aggregate function '{}' must have integer type", signature.name);
+    TypePtr result = types::array(spec.counts ? countsType(argument) : argument);
+    AggregateFunctionPtr function;
+    const auto make = [&]<typename Keys>(Tag<Keys>) {
+        using Input = std::conditional_t<weighted, TopKInput<Keys>, UnweightedInput<Keys>>;
+        function = std::make_shared<TopK<Keys, Input>>(std::move(signature), std::move(result), spec);
+    };
+    if (isNumberElement(*argument))
+        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) { make(Tag<NumberKeys<T>>{}); });
+    else if (isContiguous(*argument))
+        make(Tag<TextKeys<false>>{});
+    else
+        make(Tag<TextKeys<true>>{});
+    return function;
+}
+
+}  // namespace
+
+std::span<const AggregateInfo> topKAggregates() {
+    static const AggregateInfo kInfos[] = {
+        {.name = "topK",
+         .create = createTopK<false, false>,
+         .syntax = "topK[(N[, load_factor[, 'counts']])](x)",
+         .description = "Approximately the N most frequent values, most frequent first.",
+         .example = "SELECT topK(1)(intDiv(number, 2)) FROM numbers(3)",
+         .example_result = "[0]"},
+        {.name = "topKWeighted",
+         .create = createTopK<true, false>,
+         .nulls = Nulls::FlagAlwaysOne,
+         .syntax = "topKWeighted[(N[, load_factor[, 'counts']])](x, weight)",
+         .description = "As topK, each row counted `weight` times.",
+         .example = "SELECT topKWeighted(1)(number, number) FROM numbers(4)",
+         .example_result = "[3]"},
+        {.name = "approx_top_k",
+         .create = createTopK<false, true>,
+         .case_insensitive = true,
+         .syntax = "approx_top_k[(N[, reserved])](x)",
+         .description = "The most frequent values with their counts and how far these may be too high.",
+         .example = "SELECT approx_top_k(1)(intDiv(number, 2)) FROM numbers(3)",
+         .example_result = "[(0,2,0)]"},
+        {.name = "approx_top_sum",
+         .create = createTopK<true, true>,
+         .case_insensitive = true,
+         .syntax = "approx_top_sum[(N[, reserved])](x, weight)",
+         .description = "As approx_top_k, weighted.",
+         .example = "SELECT approx_top_sum(1)(number, number) FROM numbers(4)",
+         .example_result = "[(3,3,0)]"},
+    };
+    return kInfos;
+}
+
+}  // namespace shardd::aggregates
