@@ -192,6 +192,7 @@ void QueryPump::send(QueryOutput output) {
             sendInsertSample(output);
             break;
         case QueryOutput::Kind::ProfileInfo:
+            if (input_ != Input::NotExpected) break;  // clients expect nothing but the end of an INSERT
             conversation_.packet([&](Writer& out) { encode(output.profile, conversation_.revision(), out); });
             break;
         case QueryOutput::Kind::Log:
