@@ -8,6 +8,7 @@
 #include "server/net/network.h"
 #include "server/session/session_server.h"
 #include "tests/support/fake_session_host.h"
+#include "tests/support/self_signed.h"
 
 namespace shardd::cluster {
 namespace {
@@ -21,12 +22,17 @@ using session::QueryRequest;
 /// One shard: a server in this process, which remembers what it was asked and given.
 class FakeShard {
 public:
-    FakeShard(net::Network& network, uint8_t first_value, session::SessionOptions options = {})
+    FakeShard(net::Network& network,
+              uint8_t first_value,
+              session::SessionOptions options = {},
+              net::TlsFiles tls = {})
         : first_value_(first_value) {
         host_ = std::make_shared<session::FakeHost>(
             [this](const QueryRequest& request, QueryChannel& channel) { answer(request, channel); });
-        server_ = std::make_unique<session::SessionServer>(network.context(), net::ListenerOptions(), host_,
-                                                           std::move(options));
+        net::ListenerOptions listener;
+        listener.tls = std::move(tls);
+        server_ =
+            std::make_unique<session::SessionServer>(network.context(), listener, host_, std::move(options));
         server_->start();
     }
 
@@ -298,6 +304,23 @@ TEST_F(RemoteTest, WarmConnectionsThatDiedAreReplaced) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     EXPECT_EQ(cluster->shards[0].replicas[0]->recentErrors(std::chrono::seconds(60), 1000), 0U);
+}
+
+TEST_F(RemoteTest, ShardsBehindTls) {
+    const std::string certificate = testing::TempDir() + "/shard.crt";
+    const std::string key = testing::TempDir() + "/shard.key";
+    tests::writeSelfSigned(certificate, key);
+    FakeShard shard(network_, 40, {}, {.certificate_file = certificate, .private_key_file = key});
+    storage::RemoteQuery asked = query("VALUES");
+    asked.shards = {0};
+    AddressDefaults secure;
+    secure.secure = true;
+    const std::string address = fmt::format("127.0.0.1:{}", shard.port());
+    for (int round = 0; round < 2; ++round)
+        EXPECT_EQ(drain(*startQuery(service_, clusterFromAddresses(address, secure), asked)[0]),
+                  (std::vector<uint64_t>{40, 41}));
+    // A client that does not speak TLS gets nowhere, and nobody is harmed.
+    EXPECT_EQ(drainForError(*startQuery(service_, clusterFromAddresses(address, {}), asked)[0]), 279);
 }
 
 TEST_F(RemoteTest, DescribesATable) {
