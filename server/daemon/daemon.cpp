@@ -18,8 +18,10 @@
 #include "server/daemon/logging.h"
 #include "server/daemon/process_list.h"
 #include "server/daemon/query_host.h"
+#include "server/daemon/query_planning.h"
 #include "server/daemon/status_file.h"
 #include "server/daemon/system_tables.h"
+#include "server/exec/statements.h"
 #include "server/exec/thread_pool.h"
 #include "server/net/network.h"
 #include "server/session/session_server.h"
@@ -102,7 +104,9 @@ struct Daemon::Impl {
     void prepareFolders();
     void buildCatalog();
     void buildHost();
+    void loadTables(const QueryServices& services);
     void listen();
+    void reload();
     SystemSources systemSources();
 
     DaemonOptions options;
@@ -153,30 +157,50 @@ void Daemon::Impl::buildCatalog() {
     for (auto& function : storage::storageTableFunctions()) catalog->addTableFunction(std::move(function));
     cluster = makeClusterService(network->context(), *config, *catalog);
     addClusterEngines(cluster, *catalog);
-    catalog->load();
-    if (!catalog->hasDatabase("system")) catalog->createDatabase({.name = "system", .in_memory = true}, true);
+    catalog->createDatabase({.name = "system", .in_memory = true}, true);
     for (auto& table : storage::generatedSystemTables()) catalog->addTable("system", std::move(table));
     for (auto& table : makeSystemTables(systemSources())) catalog->addTable("system", std::move(table));
-    for (const std::string& name : {std::string("default"), config->default_database})
-        if (!catalog->hasDatabase(name)) catalog->createDatabase({.name = name}, true);
 }
 
 void Daemon::Impl::buildHost() {
     const std::string name = hostName();
-    host = std::make_shared<QueryHost>(QueryServices{
+    QueryServices services{
         .catalog = &*catalog,
         .processes = &*processes,
         .pool = &*pool,
         .timer = &*timer,
         .config = [this] { return currentConfig(); },
         .users = [this] { return currentUsers(); },
-        .reload = {},
+        .reload = [this] { reload(); },
         .display_name = config->display_name.empty() ? name : config->display_name,
         .host_name = name,
         .time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone,
         .tcp_port = [this] { return tcp_port.load(); },
         .started = started,
+    };
+    loadTables(services);
+    host = std::make_shared<QueryHost>(std::move(services));
+}
+
+void Daemon::Impl::loadTables(const QueryServices& services) {
+    exec::loadStoredTables(*catalog, makeLoaderContext(services), [](const std::string& table, const Error& error) {
+        kLog.error("table {} is left out: {}", table, error.message());
     });
+    catalog->createDatabase({.name = config->default_database}, true);
+}
+
+void Daemon::Impl::reload() {
+    const std::lock_guard lock(reload_mutex);
+    try {
+        Config fresh = readConfig(options);
+        logging.apply(fresh.logger);
+        for (const auto& warning : fresh.warnings) kLog.warning("{}", warning);
+        cluster->topology->reload(fresh.clusters);
+        replace(std::move(fresh));
+        kLog.info("configuration read again");
+    } catch (const Error& error) {
+        kLog.error("the configuration is not taken over: {}", error.message());
+    }
 }
 
 void Daemon::Impl::listen() {
@@ -239,20 +263,7 @@ void Daemon::start() {
                                        .count());
 }
 
-void Daemon::reload() {
-    Impl& own = *impl_;
-    const std::lock_guard lock(own.reload_mutex);
-    try {
-        Config fresh = readConfig(own.options);
-        own.logging.apply(fresh.logger);
-        for (const auto& warning : fresh.warnings) kLog.warning("{}", warning);
-        own.cluster->topology->reload(fresh.clusters);
-        own.replace(std::move(fresh));
-        kLog.info("configuration read again");
-    } catch (const Error& error) {
-        kLog.error("the configuration is not taken over: {}", error.message());
-    }
-}
+void Daemon::reload() { impl_->reload(); }
 
 void Daemon::stop() {
     Impl& own = *impl_;

@@ -15,7 +15,7 @@ runtime_packages=(libfmt9 libpocoutil80 libspdlog1.10 libyaml-cpp0.7 libssl3 lib
     libfarmhash0 libmetrohash1 libcctz2 libjemalloc2 libsimdjson14 tzdata)
 
 # For the tests beyond that.
-test_packages=(libgtest-dev libgmock-dev python3 clickhouse-client clickhouse-server python3-clickhouse-driver curl)
+test_packages=(libgtest-dev libgmock-dev python3 clickhouse-client clickhouse-server python3-clickhouse-driver python3-yaml curl)
 
 missing_packages() {
     local name
