@@ -65,8 +65,14 @@ std::string makeUuid() {
     return text;
 }
 
-Catalog::Catalog(FileSystem& files, std::string path, std::shared_ptr<DecodedCache> decoded_cache)
-    : files_(files), path_(std::move(path)), decoded_cache_(std::move(decoded_cache)) {
+Catalog::Catalog(FileSystem& files,
+                 std::string path,
+                 std::shared_ptr<DecodedCache> decoded_cache,
+                 std::shared_ptr<MergeScheduler> merges)
+    : files_(files),
+      path_(std::move(path)),
+      decoded_cache_(std::move(decoded_cache)),
+      merges_(std::move(merges)) {
     while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
     for (EngineInfo& engine : storageEngines()) addEngine(std::move(engine));
     for (TableFunctionInfo& function : storageTableFunctions()) addTableFunction(std::move(function));
@@ -312,8 +318,10 @@ TablePtr Catalog::makeTable(const TableDefinition& definition) const {
     const EngineInfo* engine = findEngine(definition.schema.engine);
     if (!engine) throw Error(ErrorCode::UNKNOWN_STORAGE, "Unknown table engine {}", definition.schema.engine);
     if (!definition.attach) checkEngineTakes(*engine, definition);
-    const EngineContext context{
-        .files = &files_, .data_path = dataPath(definition.schema.uuid), .decoded_cache = decoded_cache_};
+    const EngineContext context{.files = &files_,
+                                .data_path = dataPath(definition.schema.uuid),
+                                .decoded_cache = decoded_cache_,
+                                .merges = merges_};
     return engine->create(definition, context);
 }
 

@@ -41,7 +41,8 @@ public:
     /// An empty `path` keeps everything in memory.
     explicit Catalog(FileSystem& files,
                      std::string path = "",
-                     std::shared_ptr<DecodedCache> decoded_cache = nullptr);
+                     std::shared_ptr<DecodedCache> decoded_cache = nullptr,
+                     std::shared_ptr<MergeScheduler> merges = nullptr);
     ~Catalog();
 
     // -- engines and table functions --------------------------------------------------------------
@@ -146,6 +147,7 @@ private:
     FileSystem& files_;
     std::string path_;
     std::shared_ptr<DecodedCache> decoded_cache_;
+    std::shared_ptr<MergeScheduler> merges_;
     std::map<std::string, EngineInfo, std::less<>> engines_;
     std::map<std::string, TableFunctionInfo, std::less<>> table_functions_;
     /// One change at a time; taken before mutex_.

@@ -79,6 +79,8 @@ public:
 
     void begin() override { inner_->begin(); }
 
+    void writePrefix() override { inner_->writePrefix(); }
+
     void write(size_t from, size_t count) override {
         nulls_.data().writeBytes(values_.nulls().data() + from, count);
         inner_->write(from, count);
@@ -99,6 +101,10 @@ public:
         for (const EncoderPtr& element : elements_) element->begin();
     }
 
+    void writePrefix() override {
+        for (const EncoderPtr& element : elements_) element->writePrefix();
+    }
+
     void write(size_t from, size_t count) override {
         for (const EncoderPtr& element : elements_) element->write(from, count);
     }
@@ -113,6 +119,8 @@ public:
         : holder_(values), values_(as<ArrayColumn>(*values)), sizes_(sizes), elements_(std::move(elements)) {}
 
     void begin() override { elements_->begin(); }
+
+    void writePrefix() override { elements_->writePrefix(); }
 
     void write(size_t from, size_t count) override {
         writeSizes(values_.ends(), from, count, sizes_.data());
@@ -144,6 +152,46 @@ private:
     StreamOutput& out_;
 };
 
+constexpr uint64_t kDictionaryVersion = 1;
+constexpr uint64_t kSharedDictionary = 0x100;
+constexpr uint64_t kAdditionalKeys = 0x200;
+constexpr uint64_t kNewDictionary = 0x400;
+
+/// 0, 1, 2 for codes of 1, 2, 4 bytes.
+uint64_t codeWidth(size_t keys) { return keys <= 0x100 ? 0 : keys <= 0x10000 ? 1 : 2; }
+
+/// Strings of a dictionary never have a stream of sizes.
+void writeKeys(const Column& keys, Writer& out) {
+    out.writeFixed(uint64_t{keys.size()});
+    for (size_t i = 0; i < keys.size(); ++i) {
+        if (keys.kind() == ColumnKind::String)
+            out.writeString(keys.bytesAt(i));
+        else
+            out.writeBytes(keys.bytesAt(i));
+    }
+}
+
+template <typename T>
+void writeNarrow(const PodVector<uint32_t>& codes, size_t from, size_t count, Writer& out) {
+    char* place = out.extend(count * sizeof(T));
+    for (size_t i = 0; i < count; ++i) {
+        const T code = static_cast<T>(codes[from + i]);
+        std::memcpy(place + i * sizeof(T), &code, sizeof(T));
+    }
+}
+
+void writeCodes(const PodVector<uint32_t>& codes, uint64_t width, size_t from, size_t count, Writer& out) {
+    out.writeFixed(uint64_t{count});
+    switch (width) {
+        case 0:
+            return writeNarrow<uint8_t>(codes, from, count, out);
+        case 1:
+            return writeNarrow<uint16_t>(codes, from, count, out);
+        default:
+            return writeNarrow<uint32_t>(codes, from, count, out);
+    }
+}
+
 /// One dictionary for the whole part, so that readers share it: all granules hold codes only.
 class DictionaryEncoder final : public ColumnEncoder {
 public:
@@ -151,23 +199,13 @@ public:
         : holder_(as<DictionaryColumn>(*values).compacted()),
           values_(as<DictionaryColumn>(*holder_)),
           dictionary_(dictionary),
-          codes_(codes) {
-        const size_t keys = values_.keys()->size();
-        width_ = keys <= 0x100 ? 0 : keys <= 0x10000 ? 1 : 2;
-    }
+          codes_(codes),
+          width_(codeWidth(values_.keys()->size())) {}
 
     void begin() override {
-        dictionary_.data().writeFixed(uint64_t{1});
+        dictionary_.data().writeFixed(kDictionaryVersion);
         dictionary_.pinMark();
-        const Column& keys = *values_.keys();
-        dictionary_.data().writeFixed(uint64_t{keys.size()});
-        // Strings of a dictionary never have a stream of sizes.
-        for (size_t i = 0; i < keys.size(); ++i) {
-            if (keys.kind() == ColumnKind::String)
-                dictionary_.data().writeString(keys.bytesAt(i));
-            else
-                dictionary_.data().writeBytes(keys.bytesAt(i));
-        }
+        writeKeys(*values_.keys(), dictionary_.data());
     }
 
     void write(size_t from, size_t count) override {
@@ -175,42 +213,46 @@ public:
         Writer& out = codes_.data();
         out.writeFixed(width_ | kSharedDictionary | (first_ ? kNewDictionary : 0));
         first_ = false;
-        out.writeFixed(uint64_t{count});
-        switch (width_) {
-            case 0:
-                return narrow<uint8_t>(from, count, out);
-            case 1:
-                return narrow<uint16_t>(from, count, out);
-            default:
-                return narrow<uint32_t>(from, count, out);
-        }
+        writeCodes(values_.codes(), width_, from, count, out);
     }
 
 private:
-    static constexpr uint64_t kSharedDictionary = 0x100;
-    static constexpr uint64_t kNewDictionary = 0x400;
-
-    template <typename T>
-    void narrow(size_t from, size_t count, Writer& out) const {
-        char* place = out.extend(count * sizeof(T));
-        for (size_t i = 0; i < count; ++i) {
-            const T code = static_cast<T>(values_.codes()[from + i]);
-            std::memcpy(place + i * sizeof(T), &code, sizeof(T));
-        }
-    }
-
     ColumnPtr holder_;
     const DictionaryColumn& values_;
     StreamOutput& dictionary_;
     StreamOutput& codes_;
-    uint64_t width_ = 0;
+    uint64_t width_;
     bool first_ = true;
+};
+
+/// Compact: the keys of a granule are in its chunk.
+class CompactDictionaryEncoder final : public ColumnEncoder {
+public:
+    CompactDictionaryEncoder(const ColumnPtr& values, StreamOutput& out) : values_(values), out_(out) {}
+
+    void writePrefix() override { out_.data().writeFixed(kDictionaryVersion); }
+
+    void write(size_t from, size_t count) override {
+        if (count == 0) return;
+        const ColumnPtr slice = values_->slice(from, count);
+        const ColumnPtr holder = as<DictionaryColumn>(*slice).compacted();
+        const auto& granule = as<DictionaryColumn>(*holder);
+        const uint64_t width = codeWidth(granule.keys()->size());
+        out_.data().writeFixed(width | kAdditionalKeys);
+        writeKeys(*granule.keys(), out_.data());
+        writeCodes(granule.codes(), width, 0, count, out_.data());
+    }
+
+private:
+    ColumnPtr values_;
+    StreamOutput& out_;
 };
 
 /// Makes the encoders of a column and its inside; streams are opened in the order of the format.
 class EncoderMaker {
 public:
-    EncoderMaker(StreamTarget& streams, bool string_sizes) : streams_(streams), string_sizes_(string_sizes) {}
+    EncoderMaker(StreamTarget& streams, const EncodeOptions& options)
+        : streams_(streams), options_(options) {}
 
     EncoderPtr make(const Type& type, const ColumnPtr& values, const StreamPath& path) {
         EncoderPtr encoder;
@@ -222,7 +264,7 @@ public:
         if (dispatchPhysical(type.physical(), makeFixed)) return encoder;
         switch (type.kind()) {
             case TypeKind::String: {
-                StreamOutput* sizes = string_sizes_ ? &streams_.open(path.stringSizes()) : nullptr;
+                StreamOutput* sizes = options_.string_sizes ? &streams_.open(path.stringSizes()) : nullptr;
                 return std::make_unique<StringEncoder>(values, sizes, streams_.open(path.values()));
             }
             case TypeKind::FixedString: {
@@ -236,6 +278,8 @@ public:
                     values, nulls, make(*type.child(), as<NullableColumn>(*values).values(), path));
             }
             case TypeKind::LowCardinality: {
+                if (options_.compact)
+                    return std::make_unique<CompactDictionaryEncoder>(values, streams_.open(path.values()));
                 StreamOutput& dictionary = streams_.open(path.dictionary());
                 return std::make_unique<DictionaryEncoder>(values, dictionary, streams_.open(path.values()));
             }
@@ -274,7 +318,7 @@ private:
     }
 
     StreamTarget& streams_;
-    bool string_sizes_;
+    EncodeOptions options_;
 };
 
 }  // namespace
@@ -283,8 +327,8 @@ std::unique_ptr<ColumnEncoder> makeColumnEncoder(const std::string& column,
                                                  const TypePtr& type,
                                                  const ColumnPtr& values,
                                                  StreamTarget& streams,
-                                                 bool string_sizes) {
-    return EncoderMaker(streams, string_sizes).make(*type, values, StreamPath::ofColumn(column, *type));
+                                                 const EncodeOptions& options) {
+    return EncoderMaker(streams, options).make(*type, values, StreamPath::ofColumn(column, *type));
 }
 
 }  // namespace shardd::storage

@@ -38,8 +38,17 @@ public:
     /// What stands before the first granule; all streams are open by then.
     virtual void begin() {}
 
+    /// In Compact parts: what stands before a granule's first value, of all inner columns at once.
+    virtual void writePrefix() {}
+
     /// The rows of one granule.
     virtual void write(size_t from, size_t count) = 0;
+};
+
+struct EncodeOptions {
+    bool string_sizes = true;
+    /// Everything in one stream; each granule has a dictionary of its own.
+    bool compact = false;
 };
 
 /// `values` are all rows of the part (written out, no constant).
@@ -47,6 +56,6 @@ std::unique_ptr<ColumnEncoder> makeColumnEncoder(const std::string& column,
                                                  const TypePtr& type,
                                                  const ColumnPtr& values,
                                                  StreamTarget& streams,
-                                                 bool string_sizes);
+                                                 const EncodeOptions& options);
 
 }  // namespace shardd::storage

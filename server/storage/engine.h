@@ -17,6 +17,7 @@ class FileSystem;
 namespace shardd::storage {
 
 class DecodedCache;
+class MergeScheduler;
 
 /// An argument of an engine or of a table function, as a layer that knows SQL prepared it: storage knows
 /// none.
@@ -58,7 +59,9 @@ struct EngineContext {
     FileSystem* files = nullptr;
     /// The table's own directory, without a slash at the end; empty when the catalog has no disk (tests).
     std::string data_path;
-    std::shared_ptr<DecodedCache> decoded_cache;
+    std::shared_ptr<DecodedCache> decoded_cache = nullptr;
+    /// Merges parts behind the scenes; nullptr: nobody does.
+    std::shared_ptr<MergeScheduler> merges = nullptr;
 };
 
 /// One row of system.table_engines. A new engine is its own file and one line where the daemon collects them.

@@ -1,12 +1,13 @@
 #include "server/storage/merge_tree.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "common/base/error.h"
 #include "common/columns/create_column.h"
 #include "server/storage/codecs.h"
+#include "server/storage/merge_scheduler.h"
 #include "server/storage/merge_tree_scan.h"
-#include "server/storage/part_reader.h"
 #include "server/storage/part_writer.h"
 #include "server/storage/row_order.h"
 
@@ -15,13 +16,10 @@ namespace shardd::storage {
 namespace {
 
 constexpr const char* kInsertPrefix = "tmp_insert_";
-constexpr const char* kMergePrefix = "tmp_merge_";
 constexpr const char* kFormatVersion = "1";
 /// As ClickHouse squashes what one INSERT sends before it makes parts.
 constexpr uint64_t kMinInsertRows = 1048449;
 constexpr uint64_t kMinInsertBytes = 268402944;
-
-bool partLess(const PartPtr& a, const PartPtr& b) { return a->info() < b->info(); }
 
 class MergeTreeSink final : public BlockSink {
 public:
@@ -102,7 +100,8 @@ MergeTree::MergeTree(const TableDefinition& definition, const EngineContext& con
       partition_key_(definition.partition_key),
       sorting_key_(definition.sorting_key),
       primary_key_(definition.primary_key.empty() ? definition.sorting_key : definition.primary_key),
-      traits_(makeTraits(definition, primary_key_, settings_)) {
+      traits_(makeTraits(definition, primary_key_, settings_)),
+      merges_(context.merges) {
     if (context.data_path.empty())
         throw Error(ErrorCode::BAD_ARGUMENTS, "Engine {} needs a place on the disk, and the server has none",
                     definition.schema.engine);
@@ -160,7 +159,7 @@ void MergeTree::load() {
     if (version != kFormatVersion)
         throw Error(ErrorCode::UNKNOWN_FORMAT_VERSION,
                     "Directory {} is of format version {}, only 1 is known", directory_->path(), version);
-    std::vector<PartPtr> loaded;
+    std::vector<PartInfo> found;
     for (const auto& entry : files().list(directory_->path())) {
         if (!entry.is_directory) continue;
         if (entry.name.starts_with("tmp_") || entry.name.starts_with("delete_tmp_")) {
@@ -169,21 +168,26 @@ void MergeTree::load() {
         }
         const auto info = PartInfo::parse(entry.name);
         if (!info) continue;
-        next_block_ = std::max(next_block_.load(), info->max_block + 1);
-        try {
-            loaded.push_back(std::make_shared<Part>(directory_, entry.name, *info, traits_));
-        } catch (const Error&) {
-            moveToDetached(entry.name, "broken-on-start_");
-        }
+        next_block_ = std::max({next_block_, info->max_block + 1, info->mutation + 1});
+        found.push_back(*info);
     }
-    for (const PartPtr& part : loaded) {
-        const bool covered = std::any_of(loaded.begin(), loaded.end(), [&](const PartPtr& other) {
-            return other->info().covers(part->info());
-        });
-        if (covered)
-            part->removeWhenUnused();
-        else
-            parts_.push_back(part);
+    // Whoever may cover others comes first. What a good part covers goes, however broken it is; what a broken
+    // part would cover stays.
+    std::sort(found.begin(), found.end(), [](const PartInfo& a, const PartInfo& b) {
+        return std::tie(b.level, b.mutation) < std::tie(a.level, a.mutation);
+    });
+    for (const PartInfo& info : found) {
+        const bool covered = std::any_of(parts_.begin(), parts_.end(),
+                                         [&](const PartPtr& part) { return part->info().covers(info); });
+        if (covered) {
+            files().removeRecursively(path(info.name()));
+            continue;
+        }
+        try {
+            parts_.push_back(std::make_shared<Part>(directory_, info.name(), info, traits_));
+        } catch (const Error&) {
+            moveToDetached(info.name(), "broken-on-start_");
+        }
     }
     std::sort(parts_.begin(), parts_.end(), partLess);
 }
@@ -224,6 +228,12 @@ BlockSinkPtr MergeTree::write(const WriteRequest& request) {
     return std::make_unique<MergeTreeSink>(*this, request);
 }
 
+bool MergeTree::isSmall(const Block& block) const {
+    // Parts without adaptive granules are for servers that know only Wide ones.
+    return settings_.index_granularity_bytes != 0 && (block.dataBytes() < settings_.min_bytes_for_wide_part ||
+                                                      block.rows < settings_.min_rows_for_wide_part);
+}
+
 UnfinishedPart MergeTree::writeOnePart(const Block& sorted,
                                        std::vector<ColumnPtr> partition_values,
                                        PartInfo info,
@@ -240,6 +250,7 @@ UnfinishedPart MergeTree::writeOnePart(const Block& sorted,
                         .index_granularity = settings_.index_granularity,
                         .index_granularity_bytes = settings_.index_granularity_bytes,
                         .string_sizes = settings_.string_sizes,
+                        .compact = isSmall(sorted),
                         .durable = durable};
     for (const ColumnDefinition& column : schema()->columns)
         if (!column.codec.empty()) content.codecs[column.name] = parseCodec(column.codec);
@@ -259,7 +270,9 @@ std::vector<UnfinishedPart> MergeTree::writeParts(const Block& block, size_t max
             Block rows = partition.rows.empty() ? block : block.gather(partition.rows.span());
             if (const PodVector<RowIndex> order = sortedRows(rows, sorting_key_); !order.empty())
                 rows = rows.gather(order.span());
-            const int64_t number = next_block_.fetch_add(1);
+            // Only a name for now: the block number comes with the commit, so that no part has a number
+            // between those of two others and is not there yet when these are merged.
+            const int64_t number = next_temporary_.fetch_add(1);
             unfinished.push_back(writeOnePart(rows, std::move(partition.values),
                                               {.partition_id = {}, .min_block = number, .max_block = number},
                                               kInsertPrefix, durable));
@@ -285,6 +298,8 @@ void MergeTree::commit(std::vector<UnfinishedPart> unfinished, bool durable) {
     size_t renamed = 0;
     try {
         for (; renamed < added.size(); ++renamed) {
+            const int64_t number = next_block_++;
+            added[renamed]->setBlocks(number, number);
             files().rename(path(unfinished[renamed].directory), path(added[renamed]->name()));
             added[renamed]->setDirectory(added[renamed]->name());
         }
@@ -295,9 +310,12 @@ void MergeTree::commit(std::vector<UnfinishedPart> unfinished, bool durable) {
         discard({unfinished.begin() + static_cast<ptrdiff_t>(renamed), unfinished.end()});
         throw;
     }
-    const std::unique_lock lock(parts_mutex_);
-    parts_.insert(parts_.end(), added.begin(), added.end());
-    std::sort(parts_.begin(), parts_.end(), partLess);
+    {
+        const std::unique_lock lock(parts_mutex_);
+        parts_.insert(parts_.end(), added.begin(), added.end());
+        std::sort(parts_.begin(), parts_.end(), partLess);
+    }
+    if (merges_) merges_->wake(weak_from_this());
 }
 
 void MergeTree::discard(const std::vector<UnfinishedPart>& unfinished) noexcept {
@@ -308,177 +326,6 @@ void MergeTree::discard(const std::vector<UnfinishedPart>& unfinished) noexcept 
             // The next start removes it by its prefix.
         }
     }
-}
-
-// -- parts by hand --------------------------------------------------------------------------------
-
-void MergeTree::removeParts(const std::vector<PartPtr>& removed, bool to_detached) {
-    for (const PartPtr& part : removed) {
-        if (to_detached) {
-            // Queries that read it go on by their open files; new files of it are not opened by name any
-            // longer.
-            files().createDirectories(path("detached"));
-            std::string target = part->name();
-            for (int attempt = 1; files().exists(path("detached/" + target)); ++attempt)
-                target = fmt::format("{}_try{}", part->name(), attempt);
-            files().rename(path(part->directory()), path("detached/" + target));
-            part->setDirectory("detached/" + target);
-        } else {
-            // Hidden from the next start before it is gone, so that a crash half way brings nothing back.
-            files().rename(path(part->directory()), path("delete_tmp_" + part->name()));
-            part->setDirectory("delete_tmp_" + part->name());
-            part->removeWhenUnused();
-        }
-    }
-    files().syncDirectory(directory_->path());
-    const std::unique_lock lock(parts_mutex_);
-    std::erase_if(parts_, [&](const PartPtr& part) {
-        return std::find(removed.begin(), removed.end(), part) != removed.end();
-    });
-}
-
-void MergeTree::truncate() {
-    const std::lock_guard change(changes_);
-    removeParts(parts(), false);
-}
-
-void MergeTree::drop() {
-    {
-        const std::unique_lock lock(parts_mutex_);
-        parts_.clear();
-    }
-    directory_->removeWhenUnused();
-}
-
-void MergeTree::removePartition(const std::string& partition_id, bool to_detached) {
-    const std::lock_guard change(changes_);
-    std::vector<PartPtr> removed;
-    for (const PartPtr& part : parts())
-        if (partition_id.empty() || part->info().partition_id == partition_id) removed.push_back(part);
-    removeParts(removed, to_detached);
-}
-
-void MergeTree::removePart(const std::string& name, bool to_detached) {
-    const std::lock_guard change(changes_);
-    for (const PartPtr& part : parts()) {
-        if (part->name() != name) continue;
-        removeParts({part}, to_detached);
-        return;
-    }
-    throw Error(ErrorCode::NO_SUCH_DATA_PART, "No part {} in table", name);
-}
-
-void MergeTree::attachPart(const std::string& name) {
-    const auto info = PartInfo::parse(name);
-    if (!info) throw Error(ErrorCode::BAD_DATA_PART_NAME, "Invalid part name: {}", name);
-    if (!files().exists(path("detached/" + name)))
-        throw Error(ErrorCode::BAD_DATA_PART_NAME, "No detached part {} in table", name);
-    const std::lock_guard change(changes_);
-    const int64_t number = next_block_.fetch_add(1);
-    const PartInfo attached{.partition_id = info->partition_id, .min_block = number, .max_block = number};
-    // Loaded before it moves: a broken one stays where it is.
-    auto part = std::make_shared<Part>(directory_, "detached/" + name, attached, traits_);
-    files().rename(path("detached/" + name), path(attached.name()));
-    files().syncDirectory(directory_->path());
-    part->setDirectory(attached.name());
-    const std::unique_lock lock(parts_mutex_);
-    parts_.push_back(std::move(part));
-    std::sort(parts_.begin(), parts_.end(), partLess);
-}
-
-void MergeTree::attachPartition(const std::string& partition_id) {
-    for (const auto& entry : files().list(path("detached"))) {
-        const auto info = PartInfo::parse(entry.name);
-        if (entry.is_directory && info && (partition_id.empty() || info->partition_id == partition_id))
-            attachPart(entry.name);
-    }
-}
-
-std::string MergeTree::partitionIdOf(const std::vector<Value>& values,
-                                     const std::function<Value(const Value&, const TypePtr&)>& cast) const {
-    std::vector<ColumnPtr> columns;
-    for (size_t i = 0; i < values.size(); ++i) {
-        const TypePtr type = removeLowCardinalityRecursively(partition_key_.elements[i].type);
-        const bool is_text = values[i].kind() == Value::Kind::String && !removeNullable(type)->isString();
-        MutableColumnPtr column = createColumn(*type);
-        column->insert(is_text ? cast(values[i], type) : values[i]);
-        columns.push_back(std::move(column));
-    }
-    return partitionId(partition_key_, columns, 0);
-}
-
-bool MergeTree::optimize(const std::string& partition_id) {
-    const std::lock_guard change(changes_);
-    const std::vector<PartPtr> all = parts();
-    bool merged_any = false;
-    for (size_t first = 0; first < all.size();) {
-        size_t last = first;
-        while (last < all.size() && all[last]->info().partition_id == all[first]->info().partition_id) ++last;
-        const std::vector<PartPtr> sources(all.begin() + static_cast<ptrdiff_t>(first),
-                                           all.begin() + static_cast<ptrdiff_t>(last));
-        first = last;
-        if (sources.size() < 2 || (!partition_id.empty() && sources[0]->info().partition_id != partition_id))
-            continue;
-        std::vector<PartColumn> columns;
-        Block header;
-        for (const ColumnDefinition& column : schema()->columns) {
-            if (column.default_kind == DefaultKind::Alias || column.default_kind == DefaultKind::Ephemeral)
-                continue;
-            columns.push_back({column.name, column.type});
-        }
-        std::vector<Block> blocks;
-        PartInfo info = sources[0]->info();
-        for (const PartPtr& part : sources) {
-            info.max_block = std::max(info.max_block, part->info().max_block);
-            info.level = std::max(info.level, part->info().level);
-            info.mutation = std::max(info.mutation, part->info().mutation);
-            if (Block block = readWholePart(part, columns); !block.empty())
-                blocks.push_back(std::move(block));
-        }
-        ++info.level;
-        Block rows = concatenate(std::move(blocks));
-        if (const PodVector<RowIndex> order = sortedRows(rows, sorting_key_); !order.empty())
-            rows = rows.gather(order.span());
-        const UnfinishedPart unfinished =
-            writeOnePart(rows, sources[0]->partitionValues(), info, kMergePrefix, true);
-        auto merged = std::make_shared<Part>(directory_, unfinished.directory, info, traits_);
-        files().rename(path(unfinished.directory), path(info.name()));
-        files().syncDirectory(directory_->path());
-        merged->setDirectory(info.name());
-        const std::unique_lock lock(parts_mutex_);
-        std::erase_if(parts_, [&](const PartPtr& part) {
-            return std::find(sources.begin(), sources.end(), part) != sources.end();
-        });
-        parts_.push_back(std::move(merged));
-        std::sort(parts_.begin(), parts_.end(), partLess);
-        // Their names are covered by the merged part, so that a start between here and their removal reads
-        // the rows once.
-        for (const PartPtr& part : sources) part->removeWhenUnused();
-        merged_any = true;
-    }
-    return merged_any;
-}
-
-std::vector<std::pair<std::string, std::string>> MergeTree::check() const {
-    std::vector<std::pair<std::string, std::string>> results;
-    for (const PartPtr& part : parts()) {
-        std::string wrong;
-        try {
-            for (const auto& [name, checksum] : part->checksums().files) {
-                if (name.ends_with(".proj")) continue;
-                FileHasher hasher;
-                hasher.update(files().readFile(part->path() + "/" + name, UINT64_MAX));
-                if (hasher.bytes() != checksum.bytes || !(hasher.hash() == checksum.hash))
-                    throw Error(ErrorCode::CHECKSUM_DOESNT_MATCH,
-                                "Checksum mismatch for file {} in data part {}", name, part->name());
-            }
-            for (const PartColumn& column : part->columns()) readWholePart(part, {column});
-        } catch (const Error& error) {
-            wrong = error.message();
-        }
-        results.emplace_back(part->name(), wrong);
-    }
-    return results;
 }
 
 std::vector<EngineInfo> mergeTreeEngines() {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -13,6 +16,8 @@
 
 namespace shardd::storage {
 
+class MergeScheduler;
+
 /// Parts written by one INSERT under temporary names: all of them become visible, or none.
 struct UnfinishedPart {
     std::string directory;
@@ -22,7 +27,7 @@ struct UnfinishedPart {
 /// ENGINE = MergeTree: a set of immutable sorted parts in a directory of our own. An INSERT adds parts by
 /// renames after everything is synced; a scan works on the parts of the moment it was made. Source:
 /// docs/storage-format.md.
-class MergeTree final : public NamedTable {
+class MergeTree final : public NamedTable, public std::enable_shared_from_this<MergeTree> {
 public:
     /// Makes the table's directory, or (definition.attach) loads its parts: what was not finished is removed,
     /// what is covered too, what is broken goes to detached/broken-on-start_<part>.
@@ -56,6 +61,17 @@ public:
     /// Merges all parts of each partition (or of one) into one part each. False when there was nothing to do.
     bool optimize(const std::string& partition_id);
 
+    /// One merge of small parts, when there are too many of them beside each other. False when there was
+    /// nothing to do.
+    bool mergeSomeParts();
+
+    /// ALTER … DELETE and UPDATE: every part is written anew with the rows that `change` makes of its rows
+    /// (the same columns, still in order). A part without rows left is removed.
+    void mutate(const std::function<Block(Block)>& change);
+
+    /// No merge begins any more, and none is running when it returns.
+    void shutdown() override;
+
     /// Reads every part against its checksums; the names of parts with what is wrong with them (empty:
     /// nothing).
     std::vector<std::pair<std::string, std::string>> check() const;
@@ -88,8 +104,17 @@ private:
                                 PartInfo info,
                                 const char* prefix,
                                 bool durable);
+    bool isSmall(const Block& block) const;
     void removeParts(const std::vector<PartPtr>& removed, bool to_detached);
     void checkKeys(bool attach) const;
+
+    /// Parts that a merge or a mutation is reading: nobody else takes them meanwhile.
+    class Claim;
+
+    bool mergeParts(const std::vector<PartPtr>& sources);
+    /// Puts `rows` in the place of the claimed sources; nothing happens when one of them is gone meanwhile.
+    bool replaceParts(const std::vector<PartPtr>& sources, const Block& rows, const PartInfo& info);
+    std::vector<PartPtr> partsWorthMerging() const;
 
     std::shared_ptr<TableDirectory> directory_;
     MergeTreeSettings settings_;
@@ -102,8 +127,18 @@ private:
     std::mutex changes_;
     mutable std::shared_mutex parts_mutex_;
     std::vector<PartPtr> parts_;  // guarded by parts_mutex_; by partition and block
-    std::atomic<int64_t> next_block_ = 1;
+    int64_t next_block_ = 1;      // guarded by changes_
+    std::atomic<int64_t> next_temporary_ = 1;
+
+    std::shared_ptr<MergeScheduler> merges_;  // nullptr: parts are merged only when asked
+    std::mutex claims_mutex_;
+    std::condition_variable claims_changed_;
+    std::set<uint64_t> claimed_;  // ids of parts; guarded by claims_mutex_
+    bool stopped_ = false;        // guarded by claims_mutex_
 };
+
+/// By partition and block.
+inline bool partLess(const PartPtr& a, const PartPtr& b) { return a->info() < b->info(); }
 
 /// MergeTree and its family. What the others do when merging happens here only in merges, as in ClickHouse
 /// readers must not assume that it has happened.

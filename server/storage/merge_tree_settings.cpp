@@ -40,7 +40,8 @@ MergeTreeSettings MergeTreeSettings::parse(const std::vector<std::pair<std::stri
         if (name == "index_granularity_bytes") parsed.index_granularity_bytes = parseNumber(name, value);
         if (name == "fsync_after_insert") parsed.fsync_after_insert = parseNumber(name, value) != 0;
         if (name == "allow_nullable_key") parsed.allow_nullable_key = parseNumber(name, value) != 0;
-        if (name == "max_partitions_to_read") parsed.max_partitions_to_read = parseNumber(name, value);
+        if (name == "min_bytes_for_wide_part") parsed.min_bytes_for_wide_part = parseNumber(name, value);
+        if (name == "min_rows_for_wide_part") parsed.min_rows_for_wide_part = parseNumber(name, value);
         if (name == "string_serialization_version") parsed.string_sizes = value != "single_stream";
     }
     if (parsed.index_granularity == 0)

@@ -28,7 +28,9 @@ struct MergeTreeSettings {
     /// String columns have a stream of sizes; not with string_serialization_version = 'single_stream'.
     bool string_sizes = true;
     bool allow_nullable_key = false;
-    uint64_t max_partitions_to_read = 0;
+    /// Smaller parts are Compact: two files for all columns.
+    uint64_t min_bytes_for_wide_part = 10485760;
+    uint64_t min_rows_for_wide_part = 0;
 
     /// Errors: UNKNOWN_SETTING (115), CANNOT_PARSE_NUMBER (72), BAD_ARGUMENTS (36).
     static MergeTreeSettings parse(const std::vector<std::pair<std::string, std::string>>& settings);

@@ -255,6 +255,13 @@ Part::~Part() {
     }
 }
 
+uint64_t Part::dataBytes() const {
+    uint64_t bytes = 0;
+    for (const auto& [name, file] : checksums_.files)
+        if (name.ends_with(".bin")) bytes += file.compressed ? file.data_bytes : file.bytes;
+    return bytes;
+}
+
 const PartColumn* Part::find(std::string_view column) const {
     for (const PartColumn& candidate : columns_)
         if (candidate.name == column) return &candidate;

@@ -111,6 +111,9 @@ public:
 
     uint64_t rows() const { return rows_; }
 
+    /// Of all columns, not compressed.
+    uint64_t dataBytes() const;
+
     const std::vector<PartColumn>& columns() const { return columns_; }
 
     /// nullptr when the part has no such column.
@@ -147,6 +150,12 @@ public:
     uint64_t id() const { return id_; }
 
     void removeWhenUnused() { doomed_ = true; }
+
+    /// Only before anybody else knows the part.
+    void setBlocks(int64_t min_block, int64_t max_block) {
+        info_.min_block = min_block;
+        info_.max_block = max_block;
+    }
 
     /// The directory got another name.
     void setDirectory(std::string directory);

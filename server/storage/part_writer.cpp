@@ -1,6 +1,7 @@
 #include "server/storage/part_writer.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/base/error.h"
 #include "common/base/writer.h"
@@ -162,8 +163,8 @@ public:
     void writeColumn(const NamedColumn& column, const std::vector<size_t>& starts) {
         column_ = column.name;
         const bool adaptive = content_.index_granularity_bytes != 0;
-        const auto encoder =
-            makeColumnEncoder(column.name, column.type, column.column, *this, content_.string_sizes);
+        const auto encoder = makeColumnEncoder(column.name, column.type, column.column, *this,
+                                               {.string_sizes = content_.string_sizes});
         encoder->begin();
         for (size_t i = 0; i + 1 < starts.size(); ++i) {
             const size_t rows = starts[i + 1] - starts[i];
@@ -186,6 +187,83 @@ private:
     std::vector<std::unique_ptr<StreamFile>> streams_;  // of the column being written
     std::vector<std::string> written_;                  // of all columns
     ForgottenStream forgotten_;
+};
+
+/// data.bin and its marks: granule by granule, column by column, each beginning a block.
+class CompactFile final : public StreamTarget {
+public:
+    CompactFile(PartFiles& files, const PartContent& content)
+        : files_(files), content_(content), file_(files.create("data.bin")) {}
+
+    StreamOutput& open(const std::string& /*stream*/) override { return output_; }
+
+    void write(const Block& block, const std::vector<size_t>& starts) {
+        std::vector<std::unique_ptr<ColumnEncoder>> encoders;
+        std::vector<FrameOptions> codecs;
+        for (const NamedColumn& column : block.columns) {
+            encoders.push_back(makeColumnEncoder(column.name, column.type, column.column, *this,
+                                                 {.string_sizes = content_.string_sizes, .compact = true}));
+            const auto codec = content_.codecs.find(column.name);
+            codecs.push_back(codec == content_.codecs.end() ? FrameOptions{} : codec->second);
+        }
+        for (size_t granule = 0; granule + 1 < starts.size(); ++granule) {
+            const size_t rows = starts[granule + 1] - starts[granule];
+            for (size_t i = 0; i < encoders.size(); ++i) {
+                marks_.writeFixed(Mark{.block_offset = hasher_.bytes(), .offset_in_block = 0});
+                encoders[i]->writePrefix();
+                encoders[i]->write(starts[granule], rows);
+                flush(codecs[i]);
+            }
+            marks_.writeFixed(uint64_t{rows});
+        }
+        for (size_t i = 0; i < encoders.size(); ++i)
+            marks_.writeFixed(Mark{.block_offset = hasher_.bytes(), .offset_in_block = 0});
+        marks_.writeFixed(uint64_t{0});
+        finish();
+    }
+
+private:
+    class Output final : public StreamOutput {
+    public:
+        Writer& data() override { return bytes; }
+
+        void pinMark() override {}
+
+        Writer bytes;
+    };
+
+    void flush(FrameOptions codec) {
+        data_hasher_.update(output_.bytes.view());
+        compressed_.clear();
+        encodeFrames(output_.bytes.view(), codec, compressed_);
+        output_.bytes.clear();
+        hasher_.update(compressed_.view());
+        file_->append(compressed_.view());
+    }
+
+    void finish() {
+        // The hash of the decompressed content is that of the stream's hash, as if there were one codec;
+        // nobody compares it.
+        const Hash128 stream = data_hasher_.hash();
+        char bytes[sizeof(stream)];
+        std::memcpy(bytes, &stream, sizeof(stream));
+        files_.add("data.bin", std::move(file_),
+                   {.bytes = hasher_.bytes(),
+                    .hash = hasher_.hash(),
+                    .compressed = true,
+                    .data_bytes = data_hasher_.bytes(),
+                    .data_hash = cityHash128WithSeed(bytes, sizeof(bytes), {0, 0})});
+        files_.write("data.mrk3", marks_.view(), true);
+    }
+
+    PartFiles& files_;
+    const PartContent& content_;
+    std::unique_ptr<WritableFile> file_;
+    Output output_;
+    Writer compressed_;
+    Writer marks_;
+    FileHasher hasher_;
+    FileHasher data_hasher_;
 };
 
 /// The first rows of granules, and the number of rows.
@@ -244,11 +322,13 @@ void writePart(FileSystem& files, const std::string& directory, const PartConten
     PartFiles part(files, directory, content.durable);
     const std::vector<size_t> starts = granuleStarts(content);
     if (!content.primary_key->empty()) part.write("primary.idx", primaryIndex(content, starts), true);
-    WideTarget target(part, content);
     std::vector<PartColumn> columns;
-    for (const NamedColumn& column : content.block->columns) {
-        target.writeColumn(column, starts);
-        columns.push_back({column.name, column.type});
+    for (const NamedColumn& column : content.block->columns) columns.push_back({column.name, column.type});
+    if (content.compact) {
+        CompactFile(part, content).write(*content.block, starts);
+    } else {
+        WideTarget target(part, content);
+        for (const NamedColumn& column : content.block->columns) target.writeColumn(column, starts);
     }
     part.write("count.txt", std::to_string(content.block->rows), true);
     writePartition(part, content);

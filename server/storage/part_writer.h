@@ -28,11 +28,13 @@ struct PartContent {
     /// 0: granules of constant size and .mrk.
     uint64_t index_granularity_bytes = 10485760;
     bool string_sizes = true;
+    /// All columns in data.bin; only with granules of varying size.
+    bool compact = false;
     /// Every file and the directory are on the disk at the end.
     bool durable = true;
 };
 
-/// Writes a Wide part into `directory`, which must not be there yet. The part becomes one by the caller's
+/// Writes a part into `directory`, which must not be there yet. The part becomes one by the caller's
 /// rename. Errors: those of files; what was written stays for the caller to remove.
 void writePart(FileSystem& files, const std::string& directory, const PartContent& content);
 

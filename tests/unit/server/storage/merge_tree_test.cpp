@@ -28,6 +28,7 @@ TableDefinition definition(const std::vector<std::pair<std::string, std::string>
     made.schema.uuid = "11111111-2222-3333-4444-555555555555";
     for (const auto& [name, type] : columns)
         made.schema.columns.push_back({.name = name, .type = parseType(type)});
+    made.settings = {{"min_bytes_for_wide_part", "0"}};
     for (const std::string& name : order_by)
         made.sorting_key.elements.push_back(plainKey(name, made.schema.find(name)->type));
     for (const std::string& name : partition_by)
@@ -211,16 +212,19 @@ TEST(MergeTreeTest, EveryTypeComesBackAsItWas) {
         }
         block.add({name, type, ColumnPtr(std::move(column))});
     }
-    for (const char* granularity_bytes : {"10485760", "0"}) {
+    for (const char* granularity_bytes : {"10485760", "0", "compact"}) {
         for (const char* strings : {"with_size_stream", "single_stream"}) {
             ForgetfulFileSystem disk;
             TableDefinition made = definition(columns, {"k"});
+            const bool compact = std::string_view(granularity_bytes) == "compact";
             made.settings = {{"index_granularity", "16"},
-                             {"index_granularity_bytes", granularity_bytes},
+                             {"index_granularity_bytes", compact ? "10485760" : granularity_bytes},
+                             {"min_bytes_for_wide_part", compact ? "10485760" : "0"},
                              {"string_serialization_version", strings}};
             insert(*makeTable(made, disk), block);
             const auto table = makeTable(made, disk, true);
             ASSERT_EQ(table->parts()[0]->index().granules(), 4U);
+            ASSERT_EQ(table->parts()[0]->compact(), compact);
             ScanRequest request;
             for (const auto& [name, type] : columns) request.columns.push_back(name);
             request.max_block_rows = 7;
@@ -244,7 +248,7 @@ TEST(MergeTreeTest, EveryTypeComesBackAsItWas) {
 TEST(MergeTreeTest, OnlyGranulesOfTheRangeAreRead) {
     ForgetfulFileSystem disk;
     TableDefinition made = definition(kColumns, {"k"});
-    made.settings = {{"index_granularity", "10"}};
+    made.settings.emplace_back("index_granularity", "10");
     const auto table = makeTable(made, disk);
     std::vector<std::pair<uint64_t, std::string>> values;
     for (uint64_t i = 0; i < 1000; ++i) values.emplace_back(i, "x");
@@ -285,7 +289,7 @@ TEST(MergeTreeTest, PartitionsArePartsOfTheirOwnAndAreLeftOut) {
 TEST(MergeTreeTest, PrewhereReadsTheOtherColumnsOnlyWhereItHolds) {
     ForgetfulFileSystem disk;
     TableDefinition made = definition(kColumns, {"k"});
-    made.settings = {{"index_granularity", "10"}};
+    made.settings.emplace_back("index_granularity", "10");
     const auto table = makeTable(made, disk);
     std::vector<std::pair<uint64_t, std::string>> values;
     for (uint64_t i = 0; i < 100; ++i) values.emplace_back(i, "v" + std::to_string(i));
@@ -368,6 +372,45 @@ TEST(MergeTreeTest, AMergeStoppedAnywhereLosesAndDoublesNothing) {
             EXPECT_EQ(table->parts().size(), stop > changes ? 1U : table->parts().size());
         }
     }
+}
+
+TEST(MergeTreeTest, SmallPartsAreMergedOnceThereAreEight) {
+    ForgetfulFileSystem disk;
+    const auto made = definition(kColumns, {"k"});
+    const auto table = makeTable(made, disk);
+    std::vector<uint64_t> all;
+    for (uint64_t i = 0; i < 8; ++i) {
+        EXPECT_FALSE(table->mergeSomeParts());
+        insert(*table, rows({{100 - i, "x"}}));
+        all.insert(all.begin(), 100 - i);
+    }
+    EXPECT_TRUE(table->mergeSomeParts());
+    ASSERT_EQ(table->parts().size(), 1U);
+    EXPECT_EQ(table->parts()[0]->name(), "all_1_8_1");
+    EXPECT_EQ(keysOf(*table), all);
+    insert(*table, rows({{1, "y"}}));
+    EXPECT_EQ(table->parts()[1]->name(), "all_9_9_0");
+}
+
+TEST(MergeTreeTest, AMutationWritesEveryPartAnew) {
+    ForgetfulFileSystem disk;
+    const auto made = definition(kColumns, {"k"});
+    auto table = makeTable(made, disk);
+    insert(*table, rows({{1, "a"}, {2, "b"}, {3, "c"}}));
+    insert(*table, rows({{2, "d"}}));
+    table->mutate([](Block block) {
+        Mask mask(block.rows);
+        for (size_t row = 0; row < block.rows; ++row)
+            mask[row] = block.get("k").column->value(row).get<uint64_t>() != 2;
+        return block.filter(mask.span(), SIZE_MAX).rows == 0 ? Block() : block.filter(mask.span(), SIZE_MAX);
+    });
+    EXPECT_THAT(keysOf(*table), testing::ElementsAre(1, 3));
+    ASSERT_EQ(table->parts().size(), 1U);
+    EXPECT_EQ(table->parts()[0]->name(), "all_1_1_0_3");
+    table = makeTable(made, disk, true);
+    EXPECT_THAT(keysOf(*table), testing::ElementsAre(1, 3));
+    insert(*table, rows({{9, "z"}}));
+    EXPECT_EQ(table->parts()[1]->name(), "all_4_4_0");
 }
 
 TEST(MergeTreeTest, AFullDiskRefusesTheInsertAndKeepsTheTable) {
