@@ -31,7 +31,30 @@ namespace shardd::functions {
     X(searchPosition)       \
     X(searchRegexp)         \
     X(textBasic)            \
-    X(textSlice)
+    X(textSlice)            \
+    X(arrayAggregate)       \
+    X(arrayBuild)           \
+    X(arrayDistinct)        \
+    X(arrayMap)             \
+    X(arrayOrder)           \
+    X(arraySearch)          \
+    X(arraySort)            \
+    X(hashAny)              \
+    X(hashDigest)           \
+    X(hashText)             \
+    X(encode)               \
+    X(map)                  \
+    X(mapLambda)            \
+    X(tuple)                \
+    X(dateFormat)           \
+    X(dateParse)            \
+    X(serverInfo)           \
+    X(dateMake)             \
+    X(textDistance)         \
+    X(textReplace)          \
+    X(textSplit)            \
+    X(textUnicode)          \
+    X(url)
 
 #define DECLARE(family) std::span<const FunctionInfo> family##Functions();
 SHARDD_FUNCTIONS(DECLARE)
