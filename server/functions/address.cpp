@@ -502,9 +502,9 @@ std::span<const FunctionInfo> addressFunctions() {
                                                                  "A UUID as 16 bytes."),
         define<"UUIDv7ToDateTime", typeOfUuidTime, runUuidTime>("UUIDv7ToDateTime(uuid[, zone])",
                                                                 "The time in a UUID of version 7."),
-        define<"generateUUIDv4", typeOfNewUuid, runNewUuid<4>, kVaries>("generateUUIDv4([x])",
+        define<"generateUUIDv4", typeOfNewUuid, runNewUuid<4>, kVaries | kSeesConstants>("generateUUIDv4([x])",
                                                                         "A random UUID."),
-        define<"generateUUIDv7", typeOfNewUuid, runNewUuid<7>, kVaries>(
+        define<"generateUUIDv7", typeOfNewUuid, runNewUuid<7>, kVaries | kSeesConstants>(
             "generateUUIDv7([x])", "A random UUID that begins with the time."),
     };
     return kList;

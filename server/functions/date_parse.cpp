@@ -1,8 +1,8 @@
-// Text to dates and times: parseDateTime by a pattern, parseDateTimeBestEffort without one.
+// Text to dates and times: parseDateTime by a pattern.
 
 #include "common/columns/create_column.h"
 #include "common/columns/nullable_column.h"
-#include "server/formats/time_text.h"
+#include "server/formats/text_input.h"
 #include "server/functions/date_support.h"
 
 namespace shardd::functions {
@@ -403,48 +403,6 @@ ColumnPtr runParse(const Call& call) {
         });
 }
 
-// -- best effort
-// ------------------------------------------------------------------------------------------------------------
-
-template <bool kWide, OnError kOnError>
-TypePtr typeOfBestEffort(const Signature& call) {
-    needCount(call, 1, kWide ? 3 : 2);
-    needText(call, 0);
-    unsigned scale = 3;
-    if (kWide && call.count() > 1) {
-        needInteger(call, 1);
-        needConstant(call, 1);
-        scale =
-            static_cast<unsigned>(std::clamp<int64_t>(constantValue(call.arguments[1])->to<int64_t>(), 0, 9));
-    }
-    const std::string zone = zoneNameOf(call, SIZE_MAX, kWide ? 2 : 1);
-    TypePtr type = kWide ? types::dateTime64(scale, zone) : types::dateTime(zone);
-    return kOnError == OnError::Null ? types::nullable(type) : type;
-}
-
-template <bool kWide, OnError kOnError, formats::DateOrder kOrder>
-ColumnPtr runBestEffort(const Call& call) {
-    const TypePtr type = removeNullable(call.type);
-    const TimeZone& zone =
-        TimeZone::get(type->timeZone().empty() ? call.context.time_zone : type->timeZone());
-    return parseRows<kWide>(
-        call, type, kOnError, [&](size_t, std::string_view text) -> std::optional<int64_t> {
-            while (call.argumentType(0)->kind() == TypeKind::FixedString && !text.empty() &&
-                   text.back() == '\0')
-                text.remove_suffix(1);
-            formats::TextInput in(text);
-            formats::ParsedMoment moment;
-            if (formats::readMomentBestEffort(in, zone, moment, kOrder, kWide) != ErrorCode::OK ||
-                !in.atEnd())
-                return std::nullopt;
-            if (kWide)
-                return moment.seconds * kPowersOf10[type->scale()] +
-                       moment.nanoseconds / kPowersOf10[9 - type->scale()];
-            return static_cast<int64_t>(
-                static_cast<uint32_t>(std::clamp<int64_t>(moment.seconds, 0, UINT32_MAX)));
-        });
-}
-
 #define PARSERS(name, joda, wide)                                                                           \
     define<name, typeOfParse<joda, wide, OnError::Throw>, runParse<joda, wide, OnError::Throw>, kMayThrow>( \
         name "(text[, pattern[, zone]])", "The time that a text writes by a pattern."),                     \
@@ -452,17 +410,6 @@ ColumnPtr runBestEffort(const Call& call) {
             name "OrZero(text[, pattern[, zone]])", "The same, or 1970-01-01."),                            \
         define<name "OrNull", typeOfParse<joda, wide, OnError::Null>, runParse<joda, wide, OnError::Null>>( \
             name "OrNull(text[, pattern[, zone]])", "The same, or NULL.")
-
-#define BEST_EFFORT(name, wide, order)                                                                     \
-    define<name, typeOfBestEffort<wide, OnError::Throw>,                                                   \
-           runBestEffort<wide, OnError::Throw, formats::DateOrder::order>, kMayThrow>(                     \
-        name "(text, …)", "The time that a text writes in nearly any way."),                               \
-        define<name "OrZero", typeOfBestEffort<wide, OnError::Zero>,                                       \
-               runBestEffort<wide, OnError::Zero, formats::DateOrder::order>>(name "OrZero(text, …)",      \
-                                                                              "The same, or 1970-01-01."), \
-        define<name "OrNull", typeOfBestEffort<wide, OnError::Null>,                                       \
-               runBestEffort<wide, OnError::Null, formats::DateOrder::order>>(name "OrNull(text, …)",      \
-                                                                              "The same, or NULL.")
 
 }  // namespace
 
@@ -472,11 +419,6 @@ std::span<const FunctionInfo> dateParseFunctions() {
         PARSERS("parseDateTime64", false, true),
         PARSERS("parseDateTimeInJodaSyntax", true, false),
         PARSERS("parseDateTime64InJodaSyntax", true, true),
-        BEST_EFFORT("parseDateTimeBestEffort", false, DayFirst),
-        BEST_EFFORT("parseDateTimeBestEffortUS", false, MonthFirst),
-        BEST_EFFORT("parseDateTime32BestEffort", false, DayFirst),
-        BEST_EFFORT("parseDateTime64BestEffort", true, DayFirst),
-        BEST_EFFORT("parseDateTime64BestEffortUS", true, MonthFirst),
     };
     return kList;
 }

@@ -35,8 +35,6 @@ struct FunctionContext {
     std::function<std::optional<std::string>(std::string_view)> setting;
     /// A macro from the configuration, for getMacro().
     std::function<std::optional<std::string>(std::string_view)> macro;
-    /// Whether the query has been told to end: asked by functions that wait (sleep).
-    std::function<bool()> cancelled;
 };
 
 /// An argument: its type always; its column when executing, and already when resolving if it is a constant.

@@ -54,7 +54,13 @@ namespace shardd::functions {
     X(textReplace)          \
     X(textSplit)            \
     X(textUnicode)          \
-    X(url)
+    X(url)                  \
+    X(address)              \
+    X(json)                 \
+    X(random)               \
+    X(readable)             \
+    X(jsonSimple)           \
+    X(vectorDistance)
 
 #define DECLARE(family) std::span<const FunctionInfo> family##Functions();
 SHARDD_FUNCTIONS(DECLARE)

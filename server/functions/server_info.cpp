@@ -364,16 +364,8 @@ TypePtr typeOfSleep(const Signature& call) {
 
 constexpr double kMostSeconds = 3;
 
-void waitFor(double seconds, const FunctionContext& context) {
-    using Clock = std::chrono::steady_clock;
-    const auto end =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    while (Clock::now() < end) {
-        if (context.cancelled && context.cancelled()) return;
-        std::this_thread::sleep_for(
-            std::min<Clock::duration>(end - Clock::now(), std::chrono::milliseconds(20)));
-    }
-}
+/// Short enough that nobody needs to be told to stop.
+void waitFor(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 /// Once a block that is not empty, or once a row.
 template <bool kEachRow>
@@ -384,7 +376,7 @@ ColumnPtr runSleep(const Call& call) {
     const double total = kEachRow ? seconds * static_cast<double>(call.rows) : call.rows > 0 ? seconds : 0;
     if (total > kMostSeconds)
         throw Error(ErrorCode::TOO_SLOW, "The maximum sleep time is 3 seconds. Requested: {} seconds", total);
-    waitFor(total, call.context);
+    waitFor(total);
     return createConstColumn(*call.type, Value(uint64_t{0}), call.rows);
 }
 
