@@ -1,5 +1,8 @@
 #include "common/protocol/block_assembler.h"
 
+#include <utility>
+
+#include "common/wire/encoded_block.h"
 #include "common/wire/frame.h"
 
 namespace shardd::protocol {
@@ -17,6 +20,9 @@ std::optional<Block> BlockAssembler::tryFrames(ByteWindow& window, size_t& wante
                     throw Error(ErrorCode::INCORRECT_DATA,
                                 "A compressed frame holds {} bytes behind its block", data_.size());
                 data_wanted_ = 1;
+                if (keep_frames_ && !reader_.lastHadKinds())
+                    attachEncoded(*block, options_, std::exchange(frames_, {}));
+                frames_.clear();
                 return block;
             }
             data_wanted_ = data_.size() + more;
@@ -30,7 +36,9 @@ std::optional<Block> BlockAssembler::tryFrames(ByteWindow& window, size_t& wante
             wanted = header->frameBytes() - window.size();
             return std::nullopt;
         }
-        decodeFrame(*header, window.view().substr(0, header->frameBytes()), data_.appendable());
+        const std::string_view frame = window.view().substr(0, header->frameBytes());
+        decodeFrame(*header, frame, data_.appendable());
+        if (keep_frames_) frames_.append(frame.data(), frame.size());
         window.drop(header->frameBytes());
     }
 }

@@ -33,6 +33,8 @@ struct NativeOptions {
     bool time_zones = true;
     /// AggregateFunction(1, sumMap, …) keeps its number.
     bool aggregate_versions = true;
+
+    friend bool operator==(const NativeOptions&, const NativeOptions&) = default;
 };
 
 /// What a reader takes, so that a peer's word costs no memory.
@@ -79,6 +81,9 @@ public:
     /// In the middle of a block: the end of the stream would cut it.
     bool inBlock() const;
 
+    /// The last block had columns of kinds of their own, which not every reader of its revision need know.
+    bool lastHadKinds() const { return last_had_kinds_; }
+
 private:
     struct State;
 
@@ -91,6 +96,7 @@ private:
     NativeOptions options_;
     NativeLimits limits_;
     std::unique_ptr<State> state_;
+    bool last_had_kinds_ = false;
     /// Type names of the last block by position: blocks of one answer have the same.
     std::vector<std::pair<std::string, TypePtr>> known_types_;
 };

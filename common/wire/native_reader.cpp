@@ -530,6 +530,7 @@ void BlockReader::readHead(Reader& in) {
                     "A block claims {} columns and {} rows, at most {} and {} are taken", fresh.columns,
                     fresh.rows, limits_.columns, limits_.rows);
     *state_ = std::move(fresh);
+    last_had_kinds_ = false;
 }
 
 void BlockReader::readColumnHead(Reader& in) {
@@ -546,7 +547,10 @@ void BlockReader::readColumnHead(Reader& in) {
         known_types_.emplace_back(std::move(type_name), column.type);
     }
     Kinds kinds;
-    if (options_.column_kinds && in.readByte() != 0) kinds = readKinds(*column.type, in);
+    if (options_.column_kinds && in.readByte() != 0) {
+        kinds = readKinds(*column.type, in);
+        last_had_kinds_ = true;
+    }
     state.column = std::move(column);
     state.kinds = std::move(kinds);
 }

@@ -116,6 +116,7 @@ void ShardClient::putQuery(ShardQuery query) {
     state_ = State::Streaming;
     frames_ = query.frames;
     query.packet.compression = frames_.has_value();
+    conversation_.assembler().keepFrames(query.keep_frames);
     if (!login_.secret.empty())
         query.packet.interserver_hash = protocol::interserverHash(
             {.salt = salt_, .nonce = hello_.nonce, .secret = login_.secret}, query.packet, revision());

@@ -42,6 +42,8 @@ struct ShardQuery {
     protocol::Query packet;
     /// Nothing: the query's blocks travel plain.
     std::optional<FrameOptions> frames;
+    /// Blocks remember the frames that they came in, for whoever passes them on.
+    bool keep_frames = false;
 };
 
 /// The native protocol from the client's side, over one connection, one query at a time.

@@ -66,6 +66,8 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
                           bool compresses) {
     ShardQuery made;
     made.frames = framesOf(settings, compresses);
+    // Only finished rows are passed on as they are.
+    made.keep_frames = query.stage == storage::Stage::Complete;
     made.packet.client_info = makeClientInfo(query, service);
     made.packet.stage = static_cast<uint64_t>(query.stage);
     made.packet.text = query.text;

@@ -1,5 +1,7 @@
 #include "server/net/conversation.h"
 
+#include "common/wire/encoded_block.h"
+
 namespace shardd::net {
 
 namespace asio = boost::asio;
@@ -49,6 +51,8 @@ void Conversation::writeFramedBlock(const Block& block,
                                     Writer& out) {
     const NativeOptions options = protocol::nativeOptionsAt(revision_);
     if (!frames) return writeBlock(block, options, out);
+    if (const EncodedBlock* encoded = findEncoded(block, options))
+        return out.writeBytes(encoded->frames.data(), encoded->frames.size());
     block_.clear();
     writeBlock(block, options, block_);
     encodeFrames(block_.view(), *frames, out);

@@ -2,6 +2,9 @@
 
 #include "common/columns/create_column.h"
 #include "common/columns/string_column.h"
+#include "common/protocol/native_options.h"
+#include "common/wire/encoded_block.h"
+#include "common/wire/frame.h"
 #include "server/cluster/cluster_engines.h"
 #include "server/cluster/distributed_table.h"
 #include "server/cluster/initiator.h"
@@ -304,6 +307,33 @@ TEST_F(RemoteTest, WarmConnectionsThatDiedAreReplaced) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     EXPECT_EQ(cluster->shards[0].replicas[0]->recentErrors(std::chrono::seconds(60), 1000), 0U);
+}
+
+TEST_F(RemoteTest, FinishedBlocksRememberTheirFrames) {
+    storage::RemoteQuery asked = query("VALUES");
+    std::vector<storage::RemoteStreamPtr> streams = startQuery(service_, both(), asked);
+    const std::optional<Block> block = streams[0]->next();
+    ASSERT_TRUE(block);
+    const NativeOptions same = protocol::nativeOptionsAt(protocol::kServerRevision);
+    const EncodedBlock* encoded = findEncoded(*block, same);
+    ASSERT_TRUE(encoded);
+    Reader bytes(encoded->frames.data(), encoded->frames.size());
+    FrameReader frames(bytes);
+    BlockReader blocks(same);
+    EXPECT_EQ(blocks.read(frames).columns[0].column->value(1), block->columns[0].column->value(1));
+
+    EXPECT_FALSE(findEncoded(*block, protocol::nativeOptionsAt(54412)));  // other bytes for older clients
+    Block renamed = *block;
+    renamed.columns[0].name = "w";
+    EXPECT_FALSE(findEncoded(renamed, same));
+    EXPECT_FALSE(findEncoded(block->slice(0, 1), same));
+    Block wider = *block;
+    wider.add(numbers("x", {1, 2}).columns[0]);
+    EXPECT_FALSE(findEncoded(wider, same));
+
+    asked.stage = storage::Stage::WithMergeableState;
+    streams = startQuery(service_, both(), asked);
+    EXPECT_FALSE(findEncoded(*streams[0]->next(), same));
 }
 
 TEST_F(RemoteTest, ShardsBehindTls) {
