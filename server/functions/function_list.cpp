@@ -9,6 +9,7 @@ namespace shardd::functions {
 
 // A new function is a row in its family's file; a new family is its own .cpp and one name here.
 #define SHARDD_FUNCTIONS(X) \
+    X(aggregateStates)      \
     X(arithmetic)           \
     X(arithmeticExtra)      \
     X(bit)                  \
