@@ -110,7 +110,7 @@ char* Aggregator::newSingleRow(Worker& worker) {
     return row;
 }
 
-Aggregator::Input Aggregator::prepare(const Block& block) const {
+Aggregator::Input Aggregator::prepare(const Block& block, std::optional<size_t> only_call) const {
     Input input;
     input.rows = block.rows;
     for (const std::string& key : plan_.keys) input.keys.push_back(full(block.get(key).column));
@@ -118,9 +118,14 @@ Aggregator::Input Aggregator::prepare(const Block& block) const {
         input.dictionary = static_cast<const DictionaryColumn*>(input.keys[0].get());
     else
         for (ColumnPtr& key : input.keys) key = fullPlain(key);
-    for (const plan::AggregateCall& call : plan_.calls) {
-        std::vector<const Column*>& arguments = input.arguments.emplace_back();
-        for (const std::string& argument : call.arguments) {
+    input.arguments.resize(plan_.calls.size());
+    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+        const auto& deferred = plan_.deferred_calls;
+        const bool is_deferred = std::find(deferred.begin(), deferred.end(), c) != deferred.end();
+        if (only_call ? *only_call != c : is_deferred) continue;
+        input.calls.push_back(c);
+        std::vector<const Column*>& arguments = input.arguments[c];
+        for (const std::string& argument : plan_.calls[c].arguments) {
             input.held.push_back(fullPlain(block.get(argument).column));
             arguments.push_back(input.held.back().get());
         }
@@ -152,6 +157,17 @@ void Aggregator::checkThrowLimit(size_t groups) const {
     if (plan_.max_groups != 0 && plan_.overflow == plan::OverflowMode::Throw && groups > plan_.max_groups)
         throw Error(ErrorCode::TOO_MANY_ROWS, "Limit for rows to GROUP BY exceeded: has {} rows, maximum: {}",
                     groups, plan_.max_groups);
+}
+
+void Aggregator::addDeferred(size_t worker_number, const Block& block, size_t call) {
+    Worker& worker = *workers_[worker_number];
+    const Input input = prepare(block, call);
+    if (!plan_.keys.empty()) {
+        addBlock(worker, input, KeyTable::Mode::Insert);
+        return;
+    }
+    if (!worker.single_row) worker.single_row = newSingleRow(worker);
+    addStatesSingle(worker, input, worker.single_row);
 }
 
 Flow Aggregator::checkGroupLimit(Worker& worker) {
@@ -328,7 +344,7 @@ void Aggregator::addStates(
         for (size_t i = 0; i < rows; ++i)
             if (!worker.places[i]) worker.places[i] = worker.overflow_row;
     }
-    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+    for (const size_t c : input.calls) {
         const aggregates::AggregateFunction& function = *plan_.calls[c].function;
         if (!plan_.merges_states) {
             function.addBatch(input.arguments[c].data(), places, offsets_[c], from, rows, arena);
@@ -342,7 +358,7 @@ void Aggregator::addStates(
 
 void Aggregator::addStatesSingle(Worker& worker, const Input& input, char* row) {
     Arena& arena = worker.part->arena;
-    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+    for (const size_t c : input.calls) {
         const aggregates::AggregateFunction& function = *plan_.calls[c].function;
         if (!plan_.merges_states) {
             function.addBatchSingle(input.arguments[c].data(), row + offsets_[c], 0, input.rows, arena);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "server/exec/key_table.h"
@@ -29,6 +30,8 @@ struct AggregationPlan {
     plan::OverflowMode overflow = plan::OverflowMode::Throw;
     bool overflow_row = false;
     uint64_t limit_groups = 0;
+    /// Calls that add() leaves alone: addDeferred() fills them.
+    std::vector<size_t> deferred_calls = {};
 };
 
 /// GROUP BY, from blocks of rows or of states to blocks of groups.
@@ -49,6 +52,9 @@ public:
     /// Enough when group_by_overflow_mode = 'break' says so.
     Flow add(size_t worker, const Block& block);
 
+    /// Rows for one deferred call only.
+    void addDeferred(size_t worker, const Block& block, size_t call);
+
     /// All groups to `sink`; does not finish `sink`.
     void finish(Sink& sink);
 
@@ -60,7 +66,7 @@ private:
 
     Worker& workerAt(size_t worker);
     std::unique_ptr<Worker> makeWorker();
-    Input prepare(const Block& block) const;
+    Input prepare(const Block& block, std::optional<size_t> only_call = {}) const;
     void addBlock(Worker& worker, const Input& input, KeyTable::Mode mode);
     void placeByColumns(
         Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
@@ -96,6 +102,8 @@ private:
                    Arena& arena,
                    PodVector<char*>& groups) const;
     Flow emit(size_t worker, char* const* rows, size_t count, Sink& sink) const;
+    void findRankedCall(Sink& sink);
+    void dropHopeless(PodVector<char*>& rows) const;
     Block makeBlock(char* const* rows, size_t count) const;
 
     AggregationPlan plan_;
@@ -112,6 +120,9 @@ private:
     size_t large_keys_ = 0;  // … before it is forgotten even if keys repeat
     std::shared_ptr<Groups> groups_;
     std::vector<std::unique_ptr<Worker>> workers_;
+
+    TopFilter* top_filter_ = nullptr;  // of the next operator, when it ranks groups by a call's result
+    size_t ranked_call_ = 0;
 
     std::mutex frozen_mutex_;         // guards frozen_ while keys are still taken in
     std::unique_ptr<Worker> frozen_;  // with limit_groups: the groups that count

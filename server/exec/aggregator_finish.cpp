@@ -63,19 +63,57 @@ Block Aggregator::makeBlock(char* const* rows, size_t count) const {
 Flow Aggregator::emit(size_t worker, char* const* rows, size_t count, Sink& sink) const {
     const size_t most = context_.settings.max_block_rows;
     context_.progress.groups.fetch_add(count, std::memory_order_relaxed);
+    PodVector<char*> wanted;
     for (size_t from = 0; from < count; from += most) {
         context_.check();
         const size_t part = std::min(most, count - from);
-        Block block = makeBlock(rows + from, part);
+        wanted.clear();
+        wanted.append(rows + from, part);
+        if (top_filter_ && top_filter_->active()) dropHopeless(wanted);
+        Flow flow = Flow::More;
+        if (!wanted.empty()) flow = sink.consume(worker, makeBlock(wanted.data(), wanted.size()));
         if (plan_.finish)
             for (size_t i = 0; i < part; ++i) destroyStates(rows[from + i]);
-        if (sink.consume(worker, std::move(block)) == Flow::Enough) return Flow::Enough;
+        if (flow == Flow::Enough) return Flow::Enough;
     }
     return Flow::More;
 }
 
+/// ORDER BY an aggregate LIMIT n: groups that cannot be among the first n are not written out.
+void Aggregator::findRankedCall(Sink& sink) {
+    const TopHint hint = sink.topHint();
+    if (!hint.filter || !plan_.finish) return;
+    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+        if (plan_.calls[c].name != hint.column) continue;
+        top_filter_ = hint.filter;
+        ranked_call_ = c;
+    }
+}
+
+void Aggregator::dropHopeless(PodVector<char*>& rows) const {
+    const NamedColumn& column = header_.columns[plan_.keys.size() + ranked_call_];
+    MutableColumnPtr result = createColumn(*column.type);
+    Arena arena;
+    plan_.calls[ranked_call_].function->insertResultBatch(rows.data(), offsets_[ranked_call_], rows.size(), *result, arena);
+    Block block;
+    plan::SortKey key = top_filter_->key();
+    key.column = column.name;
+    block.add({column.name, column.type, ColumnPtr(std::move(result))});
+    const std::vector<plan::SortKey> keys{key};
+    const SortPrefixes prefixes = sortPrefixes(SortColumns(keys, block), rows.size());
+    const uint64_t bound = top_filter_->bound();
+    size_t kept = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        rows[kept] = rows[i];
+        kept += prefixes.values[i] <= bound;
+    }
+    top_filter_->countDropped(rows.size() - kept);
+    rows.resize(kept);
+}
+
 void Aggregator::finish(Sink& sink) {
     context_.memory->setPhase("merging groups");
+    findRankedCall(sink);
     if (plan_.keys.empty()) {
         finishKeyless(sink);
         return;

@@ -48,7 +48,8 @@ struct Aggregator::Input {
     size_t rows = 0;
     std::vector<ColumnPtr> keys;
     const DictionaryColumn* dictionary = nullptr;  // the only key, if it is one
-    std::vector<std::vector<const Column*>> arguments;
+    std::vector<size_t> calls;  // that take something from it
+    std::vector<std::vector<const Column*>> arguments;  // of every call
     std::vector<ColumnPtr> held;
 };
 

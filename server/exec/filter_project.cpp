@@ -31,6 +31,15 @@ public:
 
     void totals(Block block) override { next_.totals(evaluate(step_.columns, block)); }
 
+    /// Only through columns that are passed on as they are.
+    TopHint topHint() override {
+        TopHint hint = next_.topHint();
+        if (!hint.filter) return {};
+        for (const auto& [name, expression] : step_.columns)
+            if (name == hint.column && expression->kind == plan::Expression::Kind::Input) return {hint.filter, expression->name};
+        return {};
+    }
+
 private:
     const plan::ProjectStep& step_;
 };

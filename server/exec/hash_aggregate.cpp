@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "server/exec/aggregator.h"
+#include "server/exec/distinct_count.h"
 #include "server/exec/grouping_sets.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
@@ -84,6 +85,10 @@ void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
     if (!step.grouping_sets.empty()) {
         GroupingSetsSink sets(step, place, std::move(plan), sink);
         runStep(*step.input, place.context, sets);
+        return;
+    }
+    if (countsDistinctFlat(step)) {
+        runDistinctCount(step, std::move(plan), place, sink);
         return;
     }
     Aggregator aggregator(std::move(plan), place.header, place.context);

@@ -33,6 +33,8 @@ public:
 
     bool hasString() const { return has_string_; }
 
+    bool isSerialized() const { return serialized_; }
+
     size_t keyCount() const { return types_.size(); }
 
     size_t rowBytes() const { return words_ * 8 + (has_string_ ? 24 : 0); }

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "common/columns/block.h"
+#include "server/exec/top_filter.h"
 
 namespace shardd::exec {
 
@@ -28,6 +29,9 @@ public:
 
     /// No more rows. Called exactly once unless an error ended the query.
     virtual void finish() = 0;
+
+    /// What is known of the rows that can matter at all; the column is one of this sink's input.
+    virtual TopHint topHint() { return {}; }
 };
 
 /// Hands everything but rows to the next one.

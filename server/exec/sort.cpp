@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <mutex>
+#include <atomic>
+#include <optional>
 
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
@@ -23,8 +24,9 @@ class SortSink final : public ForwardingSink {
 public:
     SortSink(const plan::SortStep& step, const StepPlace& place, Sink& next)
         : ForwardingSink(next), step_(step), place_(place) {
+        if (step.limit != 0 && !step.keys.empty()) filter_.emplace(step.keys[0]);
         const size_t workers = std::max<size_t>(1, place.context.settings.max_threads);
-        for (size_t i = 0; i < workers; ++i) parts_.emplace_back(step.keys, step.limit, step.with_ties);
+        for (size_t i = 0; i < workers; ++i) parts_.emplace_back(step.keys, step.limit, step.with_ties, filter_ ? &*filter_ : nullptr);
     }
 
     Flow consume(size_t worker, Block block) override {
@@ -36,7 +38,8 @@ public:
 
     void finish() override {
         QueryContext& context = place_.context;
-        if (place_.counts_rows_before_limit) context.addRowsBeforeLimit(rows_.load());
+        if (place_.counts_rows_before_limit)
+            context.addRowsBeforeLimit(rows_.load() + (filter_ ? filter_->droppedRows() : 0));
         context.memory->setPhase("sorting");
         std::vector<Block> blocks;
         for (TopRows& part : parts_)
@@ -45,6 +48,8 @@ public:
         if (all.rows != 0) push(all, sortedRows(step_.keys, all, step_.limit, step_.with_ties));
         next_.finish();
     }
+
+    TopHint topHint() override { return filter_ ? TopHint{&*filter_, step_.keys[0].column} : TopHint{}; }
 
 private:
     void push(const Block& all, const PodVector<RowIndex>& rows) {
@@ -58,6 +63,7 @@ private:
 
     const plan::SortStep& step_;
     const StepPlace place_;
+    std::optional<TopFilter> filter_;
     std::vector<TopRows> parts_;  // one a worker
     std::atomic<uint64_t> rows_ = 0;
 };

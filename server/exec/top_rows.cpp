@@ -38,7 +38,10 @@ void TopRows::compact() {
     blocks_.clear();
     blocks_.push_back(all.gather(rows.span()));
     rows_ = rows.size();
-    if (rows_ >= limit_) threshold_ = blocks_[0].slice(limit_ - 1, 1);
+    if (rows_ >= limit_) {
+        threshold_ = blocks_[0].slice(limit_ - 1, 1);
+        if (filter_) filter_->tighten(sortPrefixes(SortColumns(*keys_, *threshold_), 1).values[0]);
+    }
     compact_at_ = std::max<uint64_t>(rows_ * 2, limit_ + 65536);
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/columns/block.h"
 #include "server/exec/sort_order.h"
+#include "server/exec/top_filter.h"
 
 namespace shardd::exec {
 
@@ -12,8 +13,9 @@ namespace shardd::exec {
 /// Threads: one at a time.
 class TopRows {
 public:
-    TopRows(const std::vector<plan::SortKey>& keys, uint64_t limit, bool with_ties)
-        : keys_(&keys), limit_(limit), with_ties_(with_ties) {}
+    /// `filter`, when given, is told what is known.
+    TopRows(const std::vector<plan::SortKey>& keys, uint64_t limit, bool with_ties, TopFilter* filter = nullptr)
+        : keys_(&keys), limit_(limit), with_ties_(with_ties), filter_(filter) {}
 
     void add(Block block);
 
@@ -31,6 +33,7 @@ private:
     const std::vector<plan::SortKey>* keys_;
     uint64_t limit_;
     bool with_ties_;
+    TopFilter* filter_;
     std::vector<Block> blocks_;
     uint64_t rows_ = 0;
     uint64_t compact_at_ = 0;
