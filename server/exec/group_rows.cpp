@@ -7,7 +7,7 @@ namespace shardd::exec {
 namespace {
 
 constexpr size_t kFirstChunkBytes = size_t{4} << 10;
-constexpr size_t kLargestChunkBytes = size_t{1} << 20;
+constexpr size_t kLargestChunkBytes = size_t{1} << 17;
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "server/exec/grouping_sets.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
+#include "server/exec/shifted_sums.h"
 
 namespace shardd::exec {
 
@@ -87,6 +88,7 @@ void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
         runStep(*step.input, place.context, sets);
         return;
     }
+    if (runShiftedSums(step, place, sink)) return;
     if (countsDistinctFlat(step)) {
         runDistinctCount(step, std::move(plan), place, sink);
         return;

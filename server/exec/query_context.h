@@ -49,7 +49,10 @@ public:
     QueryContext(ThreadPool& thread_pool,
                  std::shared_ptr<MemoryBudget> budget,
                  ExecSettings exec_settings = {})
-        : pool(thread_pool), memory(std::move(budget)), settings(exec_settings) {}
+        : pool(thread_pool), memory(std::move(budget)), settings(exec_settings) {
+        if (settings.max_threads == 0) settings.max_threads = 1;
+        if (settings.max_block_rows == 0) settings.max_block_rows = 1;
+    }
 
     ThreadPool& pool;
     std::shared_ptr<MemoryBudget> memory;
