@@ -121,17 +121,12 @@ double jaroWinklerSimilarity(const Points& a, const Points& b) {
     return jaro + 0.1 * static_cast<double>(prefix) * (1 - jaro);
 }
 
-/// Of the sets of pairs of neighbours.
+/// Of the sets of their letters.
 double jaccardIndex(const Points& a, const Points& b) {
-    auto pairs = [](const Points& points) {
-        std::set<std::pair<uint32_t, uint32_t>> result;
-        for (size_t i = 0; i + 1 < points.size(); ++i) result.emplace(points[i], points[i + 1]);
-        return result;
-    };
-    const auto first = pairs(a);
-    const auto second = pairs(b);
+    const std::set<uint32_t> first(a.begin(), a.end());
+    const std::set<uint32_t> second(b.begin(), b.end());
     size_t common = 0;
-    for (const auto& pair : first) common += second.count(pair);
+    for (const uint32_t letter : first) common += second.count(letter);
     const size_t all = first.size() + second.size() - common;
     return all == 0 ? 0 : static_cast<double>(common) / static_cast<double>(all);
 }
@@ -327,10 +322,9 @@ std::span<const FunctionInfo> textDistanceFunctions() {
         DISTANCE("jaroSimilarity", TypeKind::Float64, false, jaroSimilarity, "Jaro's similarity."),
         DISTANCE("jaroWinklerSimilarity", TypeKind::Float64, false, jaroWinklerSimilarity,
                  "Winkler's similarity."),
-        DISTANCE("stringJaccardIndex", TypeKind::Float64, false, jaccardIndex,
-                 "The share of common pairs of bytes."),
+        DISTANCE("stringJaccardIndex", TypeKind::Float64, false, jaccardIndex, "The share of common bytes."),
         DISTANCE("stringJaccardIndexUTF8", TypeKind::Float64, true, jaccardIndex,
-                 "The share of common pairs of code points."),
+                 "The share of common code points."),
         define<"soundex", typeOfSoundex, runSoundex>("soundex(text)", "How it sounds in English.",
                                                      "soundex('Rupert')", "R163"),
         define<"stringBytesUniq", textsTo<TypeKind::UInt16, 1>, runBytesUniq>(
