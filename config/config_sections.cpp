@@ -375,6 +375,7 @@ void readUsers(const ConfigNode* node, Config& config, ConfigMistakes& mistakes)
     user.name = "default";
     user.any_network = false;
     user.networks = {"::1", "127.0.0.0/8"};
+    user.credential = {Credential::Kind::Sha256, sha256("")};
     config.users["default"] = std::move(user);
 }
 

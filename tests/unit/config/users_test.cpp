@@ -65,6 +65,7 @@ TEST(UsersTest, nobodyConfiguredMeansLoopbackOnly) {
     EXPECT_EQ(outcome(users, "default", "", "127.0.0.1"), "in as default");
     EXPECT_EQ(outcome(users, "default", "", "::1"), "in as default");
     EXPECT_EQ(outcome(users, "default", "", "10.0.0.1"), refused("default"));
+    EXPECT_EQ(outcome(users, "default", "x", "127.0.0.1"), refused("default"));
 }
 
 TEST(UsersTest, networks) {
