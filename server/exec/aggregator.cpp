@@ -213,11 +213,17 @@ void Aggregator::copyFrozenKeys(Worker& worker) {
     std::vector<ColumnPtr> keys;
     for (MutableColumnPtr& column : layout_.unpack(rows.data(), rows.size()))
         keys.push_back(std::move(column));
+    worker.batch.strings_stay = false;
     for (size_t from = 0; from < rows.size(); from += kBatchRows)
         placeByColumns(worker, keys, from, std::min(kBatchRows, rows.size() - from), KeyTable::Mode::Insert);
 }
 
 void Aggregator::addBlock(Worker& worker, const Input& input, KeyTable::Mode mode) {
+    // Where most rows make a group, their keys are not copied: the whole column is kept instead.
+    const std::optional<size_t> string_key = layout_.stringKey();
+    worker.batch.strings_stay = string_key && worker.mostly_new_keys && !input.dictionary;
+    if (worker.batch.strings_stay) worker.part->held.push_back(input.keys[*string_key]);
+    const size_t groups_before = worker.part->store.allocatedRows();
     for (size_t from = 0; from < input.rows;) {
         size_t rows = std::min(kBatchRows, input.rows - from);
         if (frozen_ && mode == KeyTable::Mode::Insert) {
@@ -234,6 +240,7 @@ void Aggregator::addBlock(Worker& worker, const Input& input, KeyTable::Mode mod
         addStates(worker, input, worker.places.data(), from, rows);
         from += rows;
     }
+    worker.mostly_new_keys = 2 * (worker.part->store.allocatedRows() - groups_before) > input.rows;
 }
 
 void Aggregator::placeByColumns(

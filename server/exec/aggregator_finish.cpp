@@ -94,7 +94,8 @@ void Aggregator::dropHopeless(PodVector<char*>& rows) const {
     const NamedColumn& column = header_.columns[plan_.keys.size() + ranked_call_];
     MutableColumnPtr result = createColumn(*column.type);
     Arena arena;
-    plan_.calls[ranked_call_].function->insertResultBatch(rows.data(), offsets_[ranked_call_], rows.size(), *result, arena);
+    plan_.calls[ranked_call_].function->insertResultBatch(rows.data(), offsets_[ranked_call_], rows.size(),
+                                                          *result, arena);
     Block block;
     plan::SortKey key = top_filter_->key();
     key.column = column.name;

@@ -9,6 +9,7 @@ namespace shardd::exec {
 struct Aggregator::Part {
     Arena arena;
     GroupStore store;
+    std::vector<ColumnPtr> held;  // columns that groups' keys point into
 };
 
 struct Aggregator::Groups {
@@ -42,13 +43,14 @@ struct Aggregator::Worker {
     size_t looked_up = 0;    // rows since the table was last forgotten
     size_t append_rows = 0;  // to be taken in without looking
     bool no_new_keys = false;
+    bool mostly_new_keys = false;  // in the block before
 };
 
 struct Aggregator::Input {
     size_t rows = 0;
     std::vector<ColumnPtr> keys;
-    const DictionaryColumn* dictionary = nullptr;  // the only key, if it is one
-    std::vector<size_t> calls;  // that take something from it
+    const DictionaryColumn* dictionary = nullptr;       // the only key, if it is one
+    std::vector<size_t> calls;                          // that take something from it
     std::vector<std::vector<const Column*>> arguments;  // of every call
     std::vector<ColumnPtr> held;
 };

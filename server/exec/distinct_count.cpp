@@ -19,18 +19,23 @@ bool comparesByBytes(const Type& type) {
 
 class DistinctCountSink final : public ForwardingSink {
 public:
-    DistinctCountSink(const plan::AggregateStep& step, AggregationPlan plan, const StepPlace& place, Sink& next)
+    DistinctCountSink(const plan::AggregateStep& step,
+                      AggregationPlan plan,
+                      const StepPlace& place,
+                      Sink& next)
         : ForwardingSink(next) {
         for (size_t c = 0; c < step.calls.size(); ++c) {
             if (!isDistinctCount(step.calls[c])) continue;
             AggregationPlan pairs;
             pairs.keys = step.keys;
             // x may be among the keys already.
-            if (std::find(pairs.keys.begin(), pairs.keys.end(), step.calls[c].arguments[0]) == pairs.keys.end())
+            if (std::find(pairs.keys.begin(), pairs.keys.end(), step.calls[c].arguments[0]) ==
+                pairs.keys.end())
                 pairs.keys.push_back(step.calls[c].arguments[0]);
             Block header;
             for (const std::string& key : pairs.keys) header.columns.push_back(step.input->header.get(key));
-            distinct_.push_back({c, std::make_unique<Aggregator>(std::move(pairs), std::move(header), place.context)});
+            distinct_.push_back(
+                {c, std::make_unique<Aggregator>(std::move(pairs), std::move(header), place.context)});
             plan.calls[c].function = aggregates::resolveAggregateFunction("count", {}, {});
             plan.calls[c].arguments.clear();
             plan.deferred_calls.push_back(c);
@@ -91,7 +96,8 @@ private:
 }  // namespace
 
 bool countsDistinctFlat(const plan::AggregateStep& step) {
-    if (!step.finish || !step.grouping_sets.empty() || step.max_groups != 0 || step.limit_groups != 0) return false;
+    if (!step.finish || !step.grouping_sets.empty() || step.max_groups != 0 || step.limit_groups != 0)
+        return false;
     size_t distinct = 0;
     for (const plan::AggregateCall& call : step.calls) {
         if (!isDistinctCount(call)) continue;
@@ -108,7 +114,10 @@ bool countsDistinctFlat(const plan::AggregateStep& step) {
     return distinct == 1 || distinct == 2;
 }
 
-void runDistinctCount(const plan::AggregateStep& step, AggregationPlan plan, const StepPlace& place, Sink& sink) {
+void runDistinctCount(const plan::AggregateStep& step,
+                      AggregationPlan plan,
+                      const StepPlace& place,
+                      Sink& sink) {
     DistinctCountSink counts(step, std::move(plan), place, sink);
     runStep(*step.input, place.context, counts);
 }

@@ -36,7 +36,8 @@ public:
         TopHint hint = next_.topHint();
         if (!hint.filter) return {};
         for (const auto& [name, expression] : step_.columns)
-            if (name == hint.column && expression->kind == plan::Expression::Kind::Input) return {hint.filter, expression->name};
+            if (name == hint.column && expression->kind == plan::Expression::Kind::Input)
+                return {hint.filter, expression->name};
         return {};
     }
 

@@ -40,6 +40,12 @@ KeyLayout::KeyLayout(std::vector<TypePtr> types) : types_(std::move(types)) {
     if (words_ == 3) words_ = 4;
 }
 
+std::optional<size_t> KeyLayout::stringKey() const {
+    for (const Part& part : parts_)
+        if (part.width == 0) return part.key;
+    return std::nullopt;
+}
+
 namespace {
 
 /// Values of Width bytes to every `stride` bytes from `out` on.
@@ -237,8 +243,14 @@ void KeyLayout::unpackString(char* const* rows, size_t count, Column& column) co
     }
     strings.chars().resize(total);
     char* out = strings.chars().data();
+    constexpr size_t kAhead = 8;
     for (size_t i = 0; i < count; ++i) {
         KeyString key{};
+        if (i + kAhead < count) {
+            std::memcpy(&key, rows[i + kAhead] + offset, sizeof(key));
+            __builtin_prefetch(key.data);
+            __builtin_prefetch(key.data + 64);
+        }
         std::memcpy(&key, rows[i] + offset, sizeof(key));
         if (key.size != 0) std::memcpy(out, key.data, key.size);
         out += key.size;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ public:
     bool hasString() const { return has_string_; }
 
     bool isSerialized() const { return serialized_; }
+
+    /// The key whose strings a batch points into, when they lie in a column.
+    std::optional<size_t> stringKey() const;
 
     size_t keyCount() const { return types_.size(); }
 
@@ -81,6 +85,8 @@ public:
     size_t rows = 0;
     const uint64_t* words = nullptr;  // rows * layout.words(); into a column where that is possible
     const KeyString* strings = nullptr;
+    /// Whoever owns the strings keeps them as long as the groups; else new groups copy theirs.
+    bool strings_stay = false;
     PodVector<uint64_t> hashes;
 
     PodVector<uint64_t> words_buffer;

@@ -9,9 +9,11 @@ namespace shardd::exec {
 
 namespace {
 
-/// How far ahead of the row in work slots are fetched: long enough for a miss, short enough for the fill
-/// buffers.
-constexpr size_t kPrefetchDistance = 12;
+/// How far ahead of the row in work its slot, then the group's row, then the text of that row's key are
+/// fetched: each long enough for a miss of the one before.
+constexpr size_t kFetchSlot = 18;
+constexpr size_t kFetchRow = 11;
+constexpr size_t kFetchText = 5;
 /// Tables below this many slots stay in the first caches by themselves.
 constexpr size_t kPrefetchFrom = size_t{1} << 13;
 
@@ -74,6 +76,7 @@ public:
         hashesOf(rows, count, hashes_.data());
         for (size_t i = 0; i < count; ++i) {
             fetchAhead(slots, mask, hashes_.data(), i, count);
+            if (HasString && i + kFetchText < count) fetchText(rows[i + kFetchText]);
             const uint64_t tag = hashes_[i] & ~kAddress;
             size_t slot = hashes_[i] & mask;
             for (;; slot = (slot + 1) & mask) {
@@ -96,7 +99,7 @@ public:
 
     void hashesOf(char* const* rows, size_t count, uint64_t* hashes) const override {
         for (size_t i = 0; i < count; ++i) {
-            if (i + kPrefetchDistance < count) __builtin_prefetch(rows[i + kPrefetchDistance]);
+            if (i + kFetchSlot < count) __builtin_prefetch(rows[i + kFetchSlot]);
             hashes[i] = hashOf(rows[i]);
         }
     }
@@ -107,8 +110,8 @@ public:
         slots_.resizeZeroed(std::max(old.size() * 2, slotsFor(keys)));
         const size_t mask = slots_.size() - 1;
         for (size_t i = 0; i < old.size(); ++i) {
-            if (i + kPrefetchDistance < old.size())
-                __builtin_prefetch(reinterpret_cast<const char*>(old[i + kPrefetchDistance] & kAddress));
+            if (i + kFetchSlot < old.size())
+                __builtin_prefetch(reinterpret_cast<const char*>(old[i + kFetchSlot] & kAddress));
             if (old[i] == 0) continue;
             size_t slot = hashOf(reinterpret_cast<const char*>(old[i] & kAddress)) & mask;
             while (slots_[slot] != 0) slot = (slot + 1) & mask;
@@ -123,12 +126,26 @@ private:
         KeyString text;
     };
 
+    static const char* rowOf(uint64_t entry) { return reinterpret_cast<const char*>(entry & kAddress); }
+
+    static void fetchText(const char* row) {
+        if constexpr (HasString) {
+            StoredString stored;
+            std::memcpy(&stored, row + Words * 8, sizeof(stored));
+            __builtin_prefetch(stored.text.data);
+            __builtin_prefetch(stored.text.data + 64);
+        }
+    }
+
     static void fetchAhead(
         const uint64_t* slots, size_t mask, const uint64_t* hashes, size_t i, size_t rows) {
-        if (i + kPrefetchDistance < rows) __builtin_prefetch(&slots[hashes[i + kPrefetchDistance] & mask]);
-        if (i + kPrefetchDistance / 3 < rows) {
-            const uint64_t entry = slots[hashes[i + kPrefetchDistance / 3] & mask];
-            __builtin_prefetch(reinterpret_cast<const char*>(entry & kAddress));
+        if (i + kFetchSlot < rows) __builtin_prefetch(&slots[hashes[i + kFetchSlot] & mask]);
+        if (i + kFetchRow < rows) __builtin_prefetch(rowOf(slots[hashes[i + kFetchRow] & mask]));
+        if constexpr (HasString) {
+            if (i + kFetchText >= rows) return;
+            const uint64_t hash = hashes[i + kFetchText];
+            const uint64_t entry = slots[hash & mask];
+            if (entry != 0 && ((entry ^ hash) & ~kAddress) == 0) fetchText(rowOf(entry));
         }
     }
 
@@ -137,12 +154,12 @@ private:
         char* row = store.allocate(batch.hashes[i], format.row_bytes);
         if constexpr (Words != 0) std::memcpy(row, batch.words + i * Words, Words * 8);
         if constexpr (HasString) {
-            const KeyString& text = batch.strings[i];
-            const StoredString stored{batch.hashes[i],
-                                      {arena.insert({text.data, text.size}).data(), text.size}};
+            KeyString text = batch.strings[i];
+            if (!batch.strings_stay) text.data = arena.insert({text.data, text.size}).data();
+            const StoredString stored{batch.hashes[i], text};
             std::memcpy(row + Words * 8, &stored, sizeof(stored));
         }
-        std::memset(row + format.states_offset, 0, format.row_bytes - format.states_offset);
+        for (size_t at = format.states_offset; at < format.row_bytes; at += 8) std::memset(row + at, 0, 8);
         return row;
     }
 

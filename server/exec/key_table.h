@@ -25,6 +25,7 @@ public:
     static size_t partitionOf(uint64_t hash) { return (hash >> 40) & (kPartitions - 1); }
 
     char* allocate(uint64_t hash, size_t row_bytes) {
+        ++allocated_;
         GroupRows& rows = partitioned_ ? partitions_[partitionOf(hash)] : first_;
         return rows.allocate(row_bytes);
     }
@@ -36,6 +37,9 @@ public:
     }
 
     bool partitioned() const { return partitioned_; }
+
+    /// Rows made so far, also those given back since.
+    size_t allocatedRows() const { return allocated_; }
 
     /// Rows from before partition().
     GroupRows& first() { return first_; }
@@ -53,6 +57,7 @@ private:
     GroupRows first_;
     std::unique_ptr<GroupRows[]> partitions_;
     bool partitioned_ = false;
+    size_t allocated_ = 0;
 };
 
 /// From keys to the rows of their groups: open addressing, a slot is the row's address (48 bits) under 16

@@ -16,9 +16,7 @@ namespace {
 using plan::Expression;
 using plan::ExpressionPtr;
 
-bool isPlainInteger(const Type& type) {
-    return type.isInteger() && type.width() <= 8;
-}
+bool isPlainInteger(const Type& type) { return type.isInteger() && type.width() <= 8; }
 
 /// sum(x + shift).
 struct Shifted {
@@ -27,12 +25,16 @@ struct Shifted {
 };
 
 std::optional<Shifted> shiftedOf(const ExpressionPtr& expression) {
-    if (expression->kind != Expression::Kind::Function || expression->arguments.size() != 2) return std::nullopt;
+    if (expression->kind != Expression::Kind::Function || expression->arguments.size() != 2)
+        return std::nullopt;
     const std::string& name = expression->function->name();
     if (name != "plus" && name != "minus") return std::nullopt;
     const auto& [left, right] = std::tie(expression->arguments[0], expression->arguments[1]);
-    if (!isPlainInteger(*expression->type) || !isPlainInteger(*left->type) || !isPlainInteger(*right->type)) return std::nullopt;
-    const auto shiftBy = [](const Expression& constant) { return static_cast<uint64_t>(constant.constant->value(0).to<int64_t>()); };
+    if (!isPlainInteger(*expression->type) || !isPlainInteger(*left->type) || !isPlainInteger(*right->type))
+        return std::nullopt;
+    const auto shiftBy = [](const Expression& constant) {
+        return static_cast<uint64_t>(constant.constant->value(0).to<int64_t>());
+    };
     if (right->kind == Expression::Kind::Constant && left->kind == Expression::Kind::Input)
         return Shifted{left, name == "plus" ? shiftBy(*right) : 0 - shiftBy(*right)};
     if (left->kind == Expression::Kind::Constant && right->kind == Expression::Kind::Input && name == "plus")
@@ -100,7 +102,8 @@ bool runShiftedSums(const plan::AggregateStep& step, const StepPlace& place, Sin
     simpler.calls.clear();
     for (const plan::AggregateCall& call : step.calls) {
         std::optional<Shifted> shifted;
-        if (call.function->name() == "sum" && call.arguments.size() == 1) shifted = shiftedOf(expressions[call.arguments[0]]);
+        if (call.function->name() == "sum" && call.arguments.size() == 1)
+            shifted = shiftedOf(expressions[call.arguments[0]]);
         if (!shifted) {
             simpler.calls.push_back(call);
             continue;
@@ -113,7 +116,8 @@ bool runShiftedSums(const plan::AggregateStep& step, const StepPlace& place, Sin
 
     Block header;
     for (const std::string& key : step.keys) header.columns.push_back(place.header.get(key));
-    for (const plan::AggregateCall& call : simpler.calls) header.columns.push_back(place.header.get(call.name));
+    for (const plan::AggregateCall& call : simpler.calls)
+        header.columns.push_back(place.header.get(call.name));
     plan::ProjectStep inputs;
     inputs.input = project->input;
     Block input_header;

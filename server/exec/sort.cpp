@@ -26,7 +26,8 @@ public:
         : ForwardingSink(next), step_(step), place_(place) {
         if (step.limit != 0 && !step.keys.empty()) filter_.emplace(step.keys[0]);
         const size_t workers = std::max<size_t>(1, place.context.settings.max_threads);
-        for (size_t i = 0; i < workers; ++i) parts_.emplace_back(step.keys, step.limit, step.with_ties, filter_ ? &*filter_ : nullptr);
+        for (size_t i = 0; i < workers; ++i)
+            parts_.emplace_back(step.keys, step.limit, step.with_ties, filter_ ? &*filter_ : nullptr);
     }
 
     Flow consume(size_t worker, Block block) override {

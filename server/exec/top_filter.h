@@ -8,9 +8,9 @@
 
 namespace shardd::exec {
 
-/// What ORDER BY … LIMIT tells the operators below it: rows whose first key is worse than that of the last row that
-/// still counts need not be made at all. The bound only ever gets tighter, so an old one is never wrong.
-/// Threads: all.
+/// What ORDER BY … LIMIT tells the operators below it: rows whose first key is worse than that of the last
+/// row that still counts need not be made at all. The bound only ever gets tighter, so an old one is never
+/// wrong. Threads: all.
 class TopFilter {
 public:
     explicit TopFilter(const plan::SortKey& key) : key_(key) {}

@@ -14,7 +14,10 @@ namespace shardd::exec {
 class TopRows {
 public:
     /// `filter`, when given, is told what is known.
-    TopRows(const std::vector<plan::SortKey>& keys, uint64_t limit, bool with_ties, TopFilter* filter = nullptr)
+    TopRows(const std::vector<plan::SortKey>& keys,
+            uint64_t limit,
+            bool with_ties,
+            TopFilter* filter = nullptr)
         : keys_(&keys), limit_(limit), with_ties_(with_ties), filter_(filter) {}
 
     void add(Block block);
