@@ -86,7 +86,7 @@ TextResult BestEffort::run(ParsedMoment& moment) {
             }
         }
         const char c = in_.peek();
-        if (c == ' ' || c == 'T' || c == ',') {
+        if (c == ' ' || c == ',' || (c == 'T' && !isLetter(in_.peek(1)))) {
             ++in_.position;
         } else if (c == 'Z') {
             ++in_.position;

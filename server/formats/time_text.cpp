@@ -156,6 +156,46 @@ TextResult readMoment(TextInput& in, const TimeZone& zone, ParsedMoment& moment,
     return readMomentBestEffort(in, zone, moment, DateOrder::DayFirst, with_fraction);
 }
 
+namespace {
+
+/// ".123" to nanoseconds.
+uint32_t readFraction(TextInput& in) {
+    uint32_t result = 0;
+    unsigned digits = 0;
+    for (++in.position; isDigit(in.peek()); ++in.position, ++digits)
+        if (digits < 9) result = result * 10 + static_cast<uint32_t>(in.peek() - '0');
+    for (; digits < 9; ++digits) result *= 10;
+    return result;
+}
+
+}  // namespace
+
+TextResult readMomentPlain(TextInput& in, const TimeZone& zone, ParsedMoment& moment, std::optional<int64_t>& ticks, bool with_fraction) {
+    constexpr int64_t kFirstTicks = 9908870400;  // 2284: no moment of seconds is meant beyond
+    unsigned digits = 0;
+    while (isDigit(in.peek(digits))) ++digits;
+    moment = {};
+    if (digits != 4) {
+        if (digits < 5) return ErrorCode::CANNOT_PARSE_DATETIME;
+        readInteger(in, moment.seconds);
+        if (moment.seconds >= kFirstTicks) ticks = moment.seconds;
+        if (with_fraction && in.peek() == '.') moment.nanoseconds = readFraction(in);
+        return ErrorCode::OK;
+    }
+    unsigned parts[6] = {0, 0, 0, 0, 0, 0};
+    readDigits(in, 4, parts[0]);
+    for (int i = 1; i < 3; ++i)
+        if (!skipDelimiter(in) || !readDigits(in, 2, parts[i])) return ErrorCode::CANNOT_PARSE_DATETIME;
+    if (in.peek() == ' ' || in.peek() == 'T') {
+        for (int i = 3; i < 6; ++i)
+            if (!skipDelimiter(in) || !readDigits(in, 2, parts[i])) return ErrorCode::CANNOT_PARSE_DATETIME;
+        if (with_fraction && in.peek() == '.') moment.nanoseconds = readFraction(in);
+    }
+    const bool valid = parts[0] >= 1 && parts[1] >= 1 && parts[1] <= 12 && parts[2] >= 1 && parts[2] <= 31;
+    if (valid) moment.seconds = zone.moment(static_cast<int32_t>(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5]);
+    return ErrorCode::OK;
+}
+
 TextResult readTime(TextInput& in, int64_t& seconds, uint32_t* nanoseconds, bool& negative) {
     if (in.atEnd()) return ErrorCode::CANNOT_PARSE_DATETIME;
     negative = in.skip('-');

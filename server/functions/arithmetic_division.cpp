@@ -164,7 +164,7 @@ ColumnPtr intDivIntegers(const ArithmeticCall& call) {
             return bad ? R(0) : narrow<R>(x / y);
         });
     }
-    // One of each: both as signed of their own width.
+    // One of each: the first as signed of its width, the second too unless it is narrower than the first.
     const auto asSigned = [](const NumberShape& shape, int64_t value) {
         switch (shape.bytes) {
             case 1:
@@ -179,7 +179,7 @@ ColumnPtr intDivIntegers(const ArithmeticCall& call) {
     };
     return runChecked<int64_t, R>(call, [&](int64_t x, int64_t y, bool& bad) -> R {
         x = asSigned(a, x);
-        y = asSigned(b, y);
+        if (a.bytes <= b.bytes) y = asSigned(b, y);
         bad = y == 0 || (y == -1 && x == INT64_MIN);
         return bad ? R(0) : narrow<R>(x / y);
     });

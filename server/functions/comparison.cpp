@@ -55,12 +55,12 @@ public:
         NamedColumn right = arguments[1];
         if (left.type->kind() == TypeKind::Tuple && right.type->kind() == TypeKind::Tuple)
             return compareTuples(left, right, result_type, rows);
-        if (left.column->kind() == ColumnKind::Const && right.column->kind() == ColumnKind::Const)
-            left.column = full(left.column);
         if (left.type->isString() != right.type->isString()) {
             if (ColumnPtr known = readLiteral(left, right, rows)) return known;
             if (ColumnPtr known = readLiteral(right, left, rows)) return known;
         }
+        if (left.column->kind() == ColumnKind::Const && right.column->kind() == ColumnKind::Const)
+            left.column = full(left.column);
         return compare(left, right, rows);
     }
 

@@ -173,11 +173,17 @@ ColumnPtr compareScaled(CompareOp op, const NamedColumn& left, const NamedColumn
     auto a = std::make_unique<Operand<W>>(*left.column, left.type->physical());
     auto b = std::make_unique<Operand<W>>(*right.column, right.type->physical());
     PodVector<uint8_t> out(rows);
+    // In 128 bits nothing of 64 overflows; ClickHouse, which computes in the wider of both types, says that it does.
+    bool overflow = false;
+    const size_t bytes = std::max(left.type->width(), right.type->width());
+    const W limit = sizeof(W) == 16 ? W(1) << static_cast<unsigned>(bytes * 8 - 1) : W(0);
     runBinary(*a, *b, out.data(), rows, [&](const W& x, const W& y) {
         const W p = x * left_factor;
         const W q = y * right_factor;
+        if constexpr (sizeof(W) == 16) overflow |= p >= limit || p < -limit || q >= limit || q < -limit;
         return static_cast<uint8_t>(holds(op, p < q ? -1 : q < p ? 1 : 0));
     });
+    if (overflow) throw Error(ErrorCode::DECIMAL_OVERFLOW, "Can't compare decimal number due to overflow");
     return mask(std::move(out));
 }
 

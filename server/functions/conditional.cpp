@@ -151,7 +151,7 @@ private:
     static void refuseMixedDecimals(Arguments arguments) {
         const TypePtr a = removeNullable(arguments[1].type);
         const TypePtr b = removeNullable(arguments[2].type);
-        if (a->isDecimal() && b->isDecimal() && a->kind() != b->kind() && arguments[0].column == nullptr)
+        if (a->isDecimal() && b->isDecimal() && a->kind() != b->kind() && !constantValue(arguments[0]))
             throw Error(ErrorCode::NOT_IMPLEMENTED,
                         "Conditional function with Decimals of different types is not supported");
     }
@@ -558,11 +558,10 @@ public:
         for (size_t i = 0; i < arguments.size(); ++i) {
             const NamedColumn plain = withoutDictionary(arguments[i]);
             branches.push_back(full(castColumn(plain, result_type)));
-            const Column& column = *branches.back();
-            const Column& values =
-                column.kind() == ColumnKind::Nullable ? *as<NullableColumn>(column).values() : column;
+            // The default of a Nullable is NULL.
+            const ColumnPtr own = full(plain.column);
             for (size_t row = 0; row < rows; ++row) {
-                if (!open[row] || column.isNullAt(row) || values.isDefaultAt(row)) continue;
+                if (!open[row] || own->isDefaultAt(row)) continue;
                 which[row] = static_cast<uint8_t>(i);
                 open[row] = 0;
             }

@@ -393,13 +393,14 @@ TypePtr accurateCastOrNullType(const TypePtr& type) {
     return types::nullable(type);
 }
 
-ColumnPtr accurateCastOrNull(const NamedColumn& argument,
-                             const TypePtr& type,
-                             const FunctionContext& context) {
+ColumnPtr accurateCastOrNull(const NamedColumn& argument, const TypePtr& type, const FunctionContext& context) {
+    return accurateCastOrNull(argument, type, ConvertRules(context));
+}
+
+ColumnPtr accurateCastOrNull(const NamedColumn& argument, const TypePtr& type, ConvertRules rules) {
     const TypePtr bare = removeNullable(removeLowCardinality(type));
     const ColumnPtr source = full(argument.column);
     Mask bad(source->size(), 0);
-    ConvertRules rules(context);
     rules.accurate = true;
     rules.bad = &bad;
     ColumnPtr values;

@@ -19,6 +19,8 @@ ColumnPtr accurateCastOrNull(const NamedColumn& argument,
 
 struct ConvertRules;
 
+ColumnPtr accurateCastOrNull(const NamedColumn& argument, const TypePtr& type, ConvertRules rules);
+
 /// As castColumn, by other rules (convert_kernels.h).
 ColumnPtr castWith(const NamedColumn& argument, const TypePtr& type, const ConvertRules& rules);
 

@@ -184,22 +184,33 @@ public:
             if (!arguments[0].type->isString()) failArgumentType(name_, arguments, 0);
             return mode_ == Mode::OrNull ? types::nullable(type) : type;
         }
-        if (mode_ == Mode::Throw) checkConversion(sourceOf(arguments).type, type, rules());
-        if (mode_ == Mode::OrDefault && hasDefault(arguments) && !sameType(arguments.back().type, type))
-            throw Error(ErrorCode::BAD_ARGUMENTS,
-                        "Default value type should be same as cast type. Expected {}. Actual {}",
-                        type->name(), arguments.back().type->name());
-        return type;
+        if (mode_ == Mode::OrDefault) {
+            if (hasDefault(arguments) && !sameType(arguments.back().type, type))
+                throw Error(ErrorCode::BAD_ARGUMENTS,
+                            "Default value type should be same as cast type. Expected {}. Actual {}",
+                            type->name(),
+                            arguments.back().type->name());
+            return type;
+        }
+        const TypePtr from = sourceOf(arguments).type;
+        if (from->isNullable() && from->child()->kind() == TypeKind::Nothing) return from;
+        // A text that may be NULL becomes NULL where it is no value.
+        const TypePtr result = from->isNullable() ? types::nullable(type) : type;
+        checkConversion(from, result, rules());
+        return result;
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
         const NamedColumn source = sourceOf(arguments);
         if (mode_ == Mode::Throw) return castWith(source, result_type, rules());
         const TypePtr bare = removeNullable(result_type);
-        if (mode_ == Mode::OrDefault)
-            return Cast::withDefaults(accurateCastOrNull(source, bare, *context_), bare,
-                                      hasDefault(arguments) ? arguments.back().column : nullptr);
         ConvertRules lenient = rules();
+        lenient.plain_moments = true;
+        if (mode_ == Mode::OrDefault) {
+            lenient.accurate = true;
+            return Cast::withDefaults(
+                accurateCastOrNull(source, bare, lenient), bare, hasDefault(arguments) ? arguments.back().column : nullptr);
+        }
         Mask bad(rows, 0);
         lenient.bad = &bad;
         ColumnPtr values = full(castWith({"", source.type, full(source.column)}, bare, lenient));
@@ -216,7 +227,8 @@ private:
     static Traits traitsFor(const Target& target, Mode mode) {
         Traits traits{.may_throw = mode == Mode::Throw && target.kind != TypeKind::String,
                       .sees_constants = true};
-        traits.default_nulls = mode != Mode::OrDefault;
+        // Bool alone does not make NULLs of bad texts.
+        traits.default_nulls = mode == Mode::OrZero || mode == Mode::OrNull || target.kind == TypeKind::Bool;
         if (target.kind >= TypeKind::Decimal32 && target.kind <= TypeKind::Decimal256)
             traits.constant_arguments = {1};
         return traits;

@@ -14,6 +14,8 @@ struct ConvertRules {
     bool accurate = false;
     /// Rows that cannot be converted get 1 here and a default value; without it they throw.
     Mask* bad = nullptr;
+    /// Moments in text have one form only, or are unix timestamps; no best effort.
+    bool plain_moments = false;
     formats::TextSettings text = {};
     /// Names the function in errors.
     std::string_view function = "CAST";

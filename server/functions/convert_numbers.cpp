@@ -139,8 +139,13 @@ ColumnPtr floatAccurately(const Column& from,
     return column(std::move(out));
 }
 
-ColumnPtr toBool(const Column& from) {
+ColumnPtr toBool(const Column& from, const Type& type) {
     PodVector<uint8_t> out(from.size());
+    if (type.isFloat()) {  // -0 is false, and no default by its bits
+        const PodVector<double> values = valuesAs<double>(from, type.physical());
+        for (size_t i = 0; i < out.size(); ++i) out[i] = values[i] != 0;
+        return column(std::move(out));
+    }
     for (size_t i = 0; i < out.size(); ++i) out[i] = !from.isDefaultAt(i);
     return column(std::move(out));
 }
@@ -166,7 +171,7 @@ ColumnPtr plainToPlain(const ColumnPtr& from,
                        const Type& from_type,
                        const Type& to_type,
                        const ConvertRules& rules) {
-    if (to_type.kind() == TypeKind::Bool && from_type.kind() != TypeKind::Bool) return toBool(*from);
+    if (to_type.kind() == TypeKind::Bool && from_type.kind() != TypeKind::Bool) return toBool(*from, from_type);
     if (to_type.physical() == Physical::BFloat16)
         return column(valuesAs<BFloat16>(*from, from_type.physical()));
     ColumnPtr result;
@@ -308,7 +313,7 @@ ColumnPtr decimalToInteger(const Column& from,
 }
 
 ColumnPtr decimalTo(const Column& from, const Type& from_type, const Type& to, const ConvertRules& rules) {
-    if (to.kind() == TypeKind::Bool) return toBool(from);
+    if (to.kind() == TypeKind::Bool) return toBool(from, from_type);
     if (to.isFloat()) {
         PodVector<double> values = valuesAs<double>(from, from_type.physical());
         const double divisor = formats::powerOfTen(from_type.scale()).toDouble();

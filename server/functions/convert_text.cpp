@@ -5,6 +5,7 @@
 #include "common/columns/fixed_string_column.h"
 #include "common/columns/string_column.h"
 #include "server/formats/number_text.h"
+#include "server/formats/time_text.h"
 #include "server/functions/convert_kernels.h"
 #include "server/functions/definition.h"
 
@@ -98,6 +99,28 @@ ColumnPtr parseByReader(const Texts& texts, size_t rows, const TypePtr& to, cons
     return out;
 }
 
+/// DateTime and DateTime64 without best effort.
+ColumnPtr parsePlainMoments(const Texts& texts, size_t rows, const Type& to, const ConvertRules& rules) {
+    const TimeZone& zone = formats::zoneOf(to, rules.text);
+    const bool seconds_only = to.kind() == TypeKind::DateTime;
+    int64_t unit = 1;
+    for (unsigned i = 0; i < to.scale(); ++i) unit *= 10;
+    const auto read = [&](formats::TextInput& in, int64_t& value) {
+        formats::ParsedMoment moment;
+        std::optional<int64_t> ticks;
+        const formats::TextResult result = formats::readMomentPlain(in, zone, moment, ticks, !seconds_only);
+        if (result != ErrorCode::OK) return result;
+        value = seconds_only ? std::clamp<int64_t>(moment.seconds, 0, UINT32_MAX)
+                : ticks      ? *ticks
+                             : moment.seconds * unit + moment.nanoseconds / (1000000000 / unit);
+        return ErrorCode::OK;
+    };
+    const ColumnPtr wide = parseNumbers<int64_t>(texts, rows, to, rules, read);
+    if (!seconds_only) return wide;
+    const auto& values = as<FixedColumn<int64_t>>(*wide).values();
+    return eachRow<uint32_t>(rows, [&](size_t i) { return static_cast<uint32_t>(values[i]); });
+}
+
 ColumnPtr toFixedString(const ColumnPtr& column, const Type& to, const ConvertRules& rules) {
     const TextArgument texts(column);
     auto out = std::make_shared<FixedStringColumn>(to.fixedSize());
@@ -160,6 +183,9 @@ ColumnPtr parseColumn(const ColumnPtr& column,
             return parseNumbers<double>(texts, rows, *to, rules, [](formats::TextInput& in, double& value) {
                 return formats::readFloat(in, value);
             });
+        case TypeKind::DateTime:
+        case TypeKind::DateTime64:
+            return rules.plain_moments ? parsePlainMoments(texts, rows, *to, rules) : parseByReader(texts, rows, to, rules);
         default:
             return parseByReader(texts, rows, to, rules);
     }

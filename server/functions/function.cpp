@@ -193,7 +193,7 @@ ColumnPtr runWithConstants(const Function& function,
         const auto& kept = traits.constant_arguments;
         if (arguments[i].type->kind() == TypeKind::Set) continue;
         const ColumnPtr one = as<ConstColumn>(*arguments[i].column).one();
-        const bool keep = std::find(kept.begin(), kept.end(), i) != kept.end();
+        const bool keep = traits.sees_constants || std::find(kept.begin(), kept.end(), i) != kept.end();
         arguments[i].column = keep ? std::make_shared<ConstColumn>(one, 1) : one;
     }
     ColumnPtr one = full(runWithNulls(function, std::move(arguments), result_type, 1));

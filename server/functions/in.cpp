@@ -106,6 +106,10 @@ private:
         return nullable.values();
     }
 
+    static bool holdsTuples(const Type& type) {
+        return std::all_of(type.children().begin(), type.children().end(), [](const TypePtr& t) { return t->kind() == TypeKind::Tuple; });
+    }
+
     /// A constant list that did not become a set before: an array, a tuple, or a single value.
     static SetPtr setOfConstant(const TypePtr& left_type, const NamedColumn& right) {
         if (right.column->kind() != ColumnKind::Const)
@@ -114,7 +118,8 @@ private:
         std::vector<NamedColumn> items;
         if (right.type->kind() == TypeKind::Array && left_type->kind() != TypeKind::Array) {
             items.push_back({"", right.type->child(), as<ArrayColumn>(*one).elements()});
-        } else if (right.type->kind() == TypeKind::Tuple && left_type->kind() != TypeKind::Tuple) {
+        } else if (right.type->kind() == TypeKind::Tuple &&
+                   (left_type->kind() != TypeKind::Tuple || holdsTuples(*right.type))) {
             for (size_t i = 0; i < right.type->children().size(); ++i)
                 items.push_back({"", right.type->child(i), as<TupleColumn>(*one).element(i)});
         } else {

@@ -37,14 +37,16 @@ void writeFixed(double value, int64_t digits, TextBuilder& out) {
     out.append({text.data(), static_cast<size_t>(size)});
 }
 
-/// Rounded half away from zero, all wished digits written.
+/// The fraction is rounded half up, and as in ClickHouse what it carries is lost: 0.999 to two digits is 0.00.
 void writeRounded(Int256 value, unsigned scale, int64_t digits, TextBuilder& out) {
     const bool negative = value.negative();
     if (negative) value = -value;
     auto wished = static_cast<unsigned>(digits);
     if (wished < scale) {
+        const Int256& one = formats::powerOfTen(scale);
         const Int256& unit = formats::powerOfTen(scale - wished);
-        value = (value + unit / Int256(2)) / unit;
+        const Int256 fraction = (value % one + unit / Int256(2)) / unit % formats::powerOfTen(wished);
+        value = value / one * formats::powerOfTen(wished) + fraction;
     }
     Writer text;
     if (negative) text.writeByte('-');
