@@ -6,6 +6,7 @@
 #include <boost/asio/strand.hpp>
 
 #include "common/base/log.h"
+#include "server/cluster/legacy_name.h"
 #include "server/cluster/replica_choice.h"
 #include "server/cluster/shard_query.h"
 
@@ -363,6 +364,18 @@ RemoteSource::~RemoteSource() {
     task_->group()->streamGone();
 }
 
+namespace {
+
+/// A shard's column by the name that was asked for, or by the one that a server without the analyzer gives
+/// it.
+const NamedColumn& findColumn(const Block& block, const std::string& name) {
+    if (const std::optional<size_t> found = block.find(name)) return block.columns[*found];
+    if (const std::optional<size_t> found = block.find(legacyName(name))) return block.columns[*found];
+    return block.get(name);  // says what there is
+}
+
+}  // namespace
+
 Block RemoteSource::convert(Block block) const {
     const Block& wanted = header();
     const auto& convert = task_->group()->service->hooks.convert;
@@ -371,7 +384,7 @@ Block RemoteSource::convert(Block block) const {
     result.bucket = block.bucket;
     result.is_overflows = block.is_overflows;
     for (const NamedColumn& column : wanted.columns) {
-        const NamedColumn& found = block.get(column.name);
+        const NamedColumn& found = findColumn(block, column.name);
         ColumnPtr values = found.column;
         if (!sameType(found.type, column.type)) {
             if (!convert)
