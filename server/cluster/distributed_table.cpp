@@ -102,13 +102,15 @@ std::string insertText(const RemoteTarget& target, const std::vector<std::string
 
 /// What an engine's caller has set of the settings that matter between servers.
 Settings insertSettings(const storage::WriteRequest& request) {
+    const Settings defaults;
     Settings settings;
     if (!request.setting) return settings;
     for (const char* name :
          {"connect_timeout_with_failover_ms", "send_timeout", "receive_timeout", "load_balancing",
           "network_compression_method", "max_execution_time", "fsync_after_insert"}) {
         if (!Settings::knows(name)) continue;
-        if (const std::optional<std::string> value = request.setting(name)) settings.set(name, *value);
+        const std::optional<std::string> value = request.setting(name);
+        if (value && *value != defaults.get(name)) settings.set(name, *value);
     }
     return settings;
 }

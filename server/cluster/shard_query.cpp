@@ -1,6 +1,8 @@
 #include "server/cluster/shard_query.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 
 #include <unistd.h>
 
@@ -17,6 +19,11 @@ std::string hostName() {
     char name[256] = {};
     if (::gethostname(name, sizeof(name) - 1) != 0) return "localhost";
     return name;
+}
+
+std::string lowerCase(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
 }
 
 protocol::ClientInfo makeClientInfo(const storage::RemoteQuery& query, const ClusterService& service) {
@@ -76,6 +83,11 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
         // answer.
         const bool important = name == "extremes" || name == "allow_experimental_analyzer";
         made.packet.settings.push_back({name, important ? protocol::setting_flag::kImportant : 0, value});
+    }
+    if (revision < protocol::gate::kSettingsAsText) {
+        // Servers of that time know the names of methods in lower case only.
+        for (protocol::SettingChange& setting : made.packet.settings)
+            if (setting.name == "network_compression_method") setting.value = lowerCase(setting.value);
     }
     if (revision < protocol::gate::kDistributedDepth) {
         // Such a peer would count on two-level blocks of its own kind.
