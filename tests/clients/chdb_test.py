@@ -40,7 +40,7 @@ class InitiatorTest(unittest.TestCase):
                 f"SELECT s, avg(v) FROM {both} WHERE k < 5 GROUP BY s ORDER BY s LIMIT 1",
             )
             self.assertEqual(answers[0], "1000\t249750\n")
-            self.assertEqual(answers[1], "0\t300\t124000\t7\n1\t300\t124150\t7\n")
+            self.assertEqual(answers[1], "0\t300\t124250\t7\n1\t300\t124400\t7\n")
             self.assertEqual(answers[2], "3000\n")
             self.assertEqual(answers[3].split("\t")[0], "0")
 
