@@ -19,6 +19,16 @@
 #include "config/config.h"
 #include "server/daemon/daemon.h"
 
+#ifndef SHARDD_SANITIZED
+/// jemalloc reads this at the start. Groups and columns take memory by hundreds of MiB: with huge pages, and with large
+/// pieces kept for a while like small ones, the kernel clears and maps far fewer pages (GROUP BY of ten million rows by
+/// user: 254 instead of 390 ms of CPU).
+extern "C" {
+extern const char* malloc_conf;
+const char* malloc_conf = "thp:always,oversize_threshold:0";
+}
+#endif
+
 namespace {
 
 using shardd::ConfigOverride;

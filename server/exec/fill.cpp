@@ -170,7 +170,7 @@ public:
             if (filled != fill.end())
                 columns_[i]->insert(values[static_cast<size_t>(filled - fill.begin())]);
             else if (const auto at = interpolated.find(column.name))
-                columns_[i]->insertFrom(*fullPlain(interpolated.columns[*at].column), 0);
+                columns_[i]->insert(interpolated.columns[*at].column->value(0));
             else if (prefix && isPrefix(column.name, fill))
                 columns_[i]->insertFrom(*prefix->columns[i].column, prefix_row);
             else
@@ -273,6 +273,11 @@ private:
             return;
         }
         if (!at_) begin(target, block, row);
+        if (is_pending_) {
+            const int order = compareRows(*at_, target);
+            if (order < 0) out_.addFilled(fill_, *at_, &block, row);
+            if (order <= 0) is_pending_ = false;
+        }
         while (!out_.enough() && advance(target)) out_.addFilled(fill_, *at_, &block, row);
         out_.addOriginal(block, row);
         last_original_ = target;
@@ -314,8 +319,10 @@ private:
             if (fill_[i].to() && stepInside(i)) return true;
         Value next = fill_[position].stepped((*at_)[position]);
         // What is stale is left out, but the grid goes on.
-        while (isStale(position, next) && fill_[position].compare(next, target[position]) < 0)
+        while (isStale(position, next) && fill_[position].compare(next, target[position]) < 0) {
+            (*at_)[position] = next;
             next = fill_[position].stepped(next);
+        }
         const int order = fill_[position].compare(next, target[position]);
         if (order > 0 || isBeyondTo(position, next)) return false;
         (*at_)[position] = next;
@@ -329,6 +336,7 @@ private:
             if (!before && fill_[i].compare((*at_)[i], target[i]) > 0) break;
             before |= fill_[i].compare((*at_)[i], target[i]) < 0;
         }
+        is_pending_ = !before && compareRows(*at_, target) > 0;
         return before;
     }
 
@@ -347,6 +355,8 @@ private:
             out_.addFilled(fill_, *at_, nullptr, 0);
         }
         const Block* prefix = previous_ ? &*previous_ : nullptr;
+        if (is_pending_) out_.addFilled(fill_, *at_, prefix, 0);
+        is_pending_ = false;
         while (!out_.enough() && advanceToEnd()) out_.addFilled(fill_, *at_, prefix, 0);
         at_.reset();
         last_original_.reset();
@@ -383,6 +393,12 @@ private:
             if (fill_[i].from()) (*at_)[i] = *fill_[i].from();
     }
 
+    int compareRows(const Row& a, const Row& b) const {
+        for (size_t i = 0; i < fill_.size(); ++i)
+            if (const int order = fill_[i].compare(a[i], b[i]); order != 0) return order;
+        return 0;
+    }
+
     Row valuesOf(const Block& block, size_t row) const {
         Row values;
         for (const FillColumn& column : fill_) values.push_back(block.get(column.name()).column->value(row));
@@ -404,6 +420,7 @@ private:
     FilledRows out_;
     /// Where the grid stands in this group; it goes on over rows of the input that lie beside it.
     std::optional<Row> at_;
+    bool is_pending_ = false;  // at_ lies behind the row of the input given out last, and was not given out
     std::optional<Row> last_original_;  // the last one that came from the input
     std::optional<Block> previous_;     // that row, whole
 };

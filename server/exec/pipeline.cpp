@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <unordered_set>
 
 #include "server/exec/operators.h"
@@ -27,23 +28,29 @@ public:
         return ended_ ? Flow::Enough : Flow::More;
     }
 
+    /// Totals and extremes follow all rows.
     void totals(Block block) override {
         block.makeFull();
-        result_.totals(std::move(block));
+        totals_ = std::move(block);
     }
 
     void extremes(Block block) override {
         block.makeFull();
-        result_.extremes(std::move(block));
+        extremes_ = std::move(block);
     }
 
-    void finish() override {}
+    void finish() override {
+        if (totals_) result_.totals(std::move(*totals_));
+        if (extremes_) result_.extremes(std::move(*extremes_));
+    }
 
 private:
     QueryContext& context_;
     std::mutex mutex_;  // guards result_ and ended_ while workers push
     ResultSink& result_;
     bool ended_ = false;
+    std::optional<Block> totals_;
+    std::optional<Block> extremes_;
 };
 
 class CollectingSink final : public ResultSink {

@@ -262,7 +262,9 @@ void SelectPlanner::planAggregation() {
                                                    : bool(query_.settings->empty_result_for_aggregation_by_empty_set);
     Block header;
     if (!query_.grouping_sets.empty()) addColumn(header, "__grouping_set", types::uint64());
-    for (const NodePtr& key : query_.group_by) addColumn(header, key->name, key->type);
+    // Keys that a grouping set leaves out are NULL where that is wanted, defaults else.
+    const bool nulls = !query_.grouping_sets.empty() && query_.settings->group_by_use_nulls && finish_here && from_ != Stage::WithMergeableState;
+    for (const NodePtr& key : query_.group_by) addColumn(header, key->name, nulls ? makeNullable(key->type) : key->type);
     for (const NodePtr& node : query_.aggregates)
         addColumn(header, node->name, finish_here ? node->type : node->aggregate->stateType());
     const std::string overflow = query_.settings.get("group_by_overflow_mode");
@@ -457,8 +459,15 @@ void SelectPlanner::planFill() {
         column.staleness = constant(item.fill_staleness);
         fill.columns.push_back(std::move(column));
     }
-    for (const auto& [name, node] : query_.interpolate)
-        if (node) fill.interpolate.push_back({name, compile(node)});
+    // INTERPOLATE names columns of the SELECT list; here they still have the names of their expressions. A column
+    // without an expression, and with a bare INTERPOLATE every one, goes on as it was.
+    for (const Projection& projection : query_.projection) {
+        const ExpressionPtr column = compile(projection.node);
+        const auto named = std::find_if(query_.interpolate.begin(), query_.interpolate.end(), [&](const auto& element) { return element.first == projection.alias; });
+        const bool is_named = named != query_.interpolate.end();
+        if (!query_.has_interpolate || (!is_named && !query_.interpolate.empty()) || column->kind != Expression::Kind::Input) continue;
+        fill.interpolate.push_back({column->name, is_named && named->second ? compile(named->second) : column});
+    }
     Block header = step_->header;
     setStep(makeStep(std::move(fill), std::move(header)));
 }

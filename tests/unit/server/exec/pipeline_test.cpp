@@ -223,6 +223,27 @@ TEST_F(PipelineTest, WindowFunctions) {
                                                                 {5_v, 9_v, 6_v, 4_v, 0_v}}));
 }
 
+TEST_F(PipelineTest, FillEndsWhereItIsStaleAndKeepsToItsGrid) {
+    const auto input = scanOf({makeBlock({{"n", "Int64"}}, {{0_v}, {5_v}, {10_v}})});
+    plan::FillStep fill;
+    fill.input = input;
+    fill.columns = {{{"n", false, 1}, std::nullopt, std::nullopt, 2_v, std::nullopt, 4_v}};
+    fill.all_keys = {{"n", false, 1}};
+    EXPECT_EQ(printed(run(plan::makeStep(fill, input->header)).rows()),
+              printed(column({0, 2, 5, 6, 8, 10, 12})));
+}
+
+TEST_F(PipelineTest, FillOfTwoColumns) {
+    const auto input = scanOf({makeBlock({{"a", "Int64"}, {"b", "UInt64"}}, {{0_v, 0_v}, {1_v, 2_v}})});
+    plan::FillStep fill;
+    fill.input = input;
+    fill.columns = {{{"a", false, 1}, Value(int64_t{-1}), 2_v, 1_v, std::nullopt, std::nullopt},
+                    {{"b", false, 1}, 1_v, 3_v, 1_v, std::nullopt, std::nullopt}};
+    fill.all_keys = {{"a", false, 1}, {"b", false, 1}};
+    EXPECT_EQ(printed(run(plan::makeStep(fill, input->header)).rows()),
+              "-1 1 \n-1 2 \n0 0 \n0 1 \n0 2 \n1 1 \n1 2 \n");
+}
+
 TEST_F(PipelineTest, Fill) {
     const auto input = scanOf({makeBlock({{"n", "Int64"}}, {{0_v}, {3_v}, {6_v}, {9_v}})});
     plan::FillStep fill;
