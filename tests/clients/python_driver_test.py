@@ -50,9 +50,14 @@ class DriverTest(unittest.TestCase):
         self.assertEqual(self.client.execute("SELECT 1"), [(1,)])
 
     def test_wrong_password(self):
-        with self.assertRaises(ServerException) as caught:
-            Client("127.0.0.1", port=self.node.port, user="default", password="wrong").execute("SELECT 1")
-        self.assertEqual(caught.exception.code, 516)
+        # A user without a password is let in with any, as in ClickHouse.
+        with Node("users: {default: {password: right}}\n") as node:
+            right = Client("127.0.0.1", port=node.port, user="default", password="right")
+            self.assertEqual(right.execute("SELECT 1"), [(1,)])
+            right.disconnect()
+            with self.assertRaises(ServerException) as caught:
+                Client("127.0.0.1", port=node.port, user="default", password="wrong").execute("SELECT 1")
+            self.assertEqual(caught.exception.code, 516)
 
     def test_settings_travel(self):
         self.assertEqual(self.client.execute("SELECT getSetting('max_block_size')", settings={"max_block_size": 3}), [(3,)])
