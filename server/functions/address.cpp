@@ -14,8 +14,7 @@ namespace {
 
 enum class OnError { Throw, Default, Null };
 
-// -- IPv4
-// -----------------------------------------------------------------------------------------------------------------
+// -- IPv4 -----------------------------------------------------------------------------------------
 
 void needIPv4Number(const Signature& call, size_t i) {
     const TypeKind kind = call.type(i)->kind();
@@ -96,8 +95,7 @@ ColumnPtr runIPv4ToIPv6(const Call& call) {
                               [&](size_t row) { return mapped(static_cast<uint32_t>(numbers[row])); });
 }
 
-// -- IPv6
-// -----------------------------------------------------------------------------------------------------------------
+// -- IPv6 -----------------------------------------------------------------------------------------
 
 void needIPv6(const Signature& call, size_t i) {
     const Type& type = *call.type(i);
@@ -180,8 +178,7 @@ ColumnPtr runCutIPv6(const Call& call) {
     });
 }
 
-// -- strings and ranges
-// -------------------------------------------------------------------------------------------------------
+// -- strings and ranges ---------------------------------------------------------------------------
 
 template <bool kSix>
 ColumnPtr runIsAddress(const Call& call) {
@@ -288,8 +285,7 @@ ColumnPtr runCidr6(const Call& call) {
     return std::make_shared<TupleColumn>(std::vector<ColumnPtr>{bound(false), bound(true)}, call.rows);
 }
 
-// -- MAC
-// ----------------------------------------------------------------------------------------------------------------------
+// -- MAC ------------------------------------------------------------------------------------------
 
 TypePtr typeOfMacText(const Signature& call) {
     needCount(call, 1);
@@ -328,8 +324,7 @@ ColumnPtr runMacNumber(const Call& call) {
     });
 }
 
-// -- UUID
-// ---------------------------------------------------------------------------------------------------------------------
+// -- UUID -----------------------------------------------------------------------------------------
 
 TypePtr typeOfUuidNumber(const Signature& call) {
     needCount(call, 1, 2);
@@ -473,8 +468,8 @@ std::span<const FunctionInfo> addressFunctions() {
                runIPv6Number<OnError::Default>>("IPv6StringToNumOrDefault(text)", "The same, or zeros."),
         define<"IPv6StringToNumOrNull", typeOfIPv6Number<OnError::Null>, runIPv6Number<OnError::Null>>(
             "IPv6StringToNumOrNull(text)", "The same, or NULL."),
-        define<"cutIPv6", typeOfCutIPv6, runCutIPv6>("cutIPv6(address, bytes, bytes of IPv4)",
-                                                     "The text with bytes at the end zeroed."),
+        define<"cutIPv6", typeOfCutIPv6, runCutIPv6, kPlainManner, 6>(
+            "cutIPv6(address, bytes, bytes of IPv4)", "The text with bytes at the end zeroed."),
         define<"isIPv4String", textsTo<TypeKind::UInt8, 1>, runIsAddress<false>>(
             "isIPv4String(text)", "Whether it is an IPv4 address.", "isIPv4String('1.2.3.4')", "1"),
         define<"isIPv6String", textsTo<TypeKind::UInt8, 1>, runIsAddress<true>>(
@@ -494,16 +489,16 @@ std::span<const FunctionInfo> addressFunctions() {
             "1108152157446"),
         define<"MACStringToOUI", textsTo<TypeKind::UInt64, 1>, runMacNumber<3>>(
             "MACStringToOUI(text)", "Its first half as a number."),
-        define<"UUIDStringToNum", typeOfUuidNumber, runUuidNumber>("UUIDStringToNum(text[, variant])",
-                                                                   "A UUID as 16 bytes."),
-        define<"UUIDNumToString", typeOfUuidText, runUuidText>("UUIDNumToString(bytes[, variant])",
-                                                               "16 bytes as a UUID's text."),
-        define<"UUIDToNum", typeOfUuidToNumber, runUuidToNumber>("UUIDToNum(uuid[, variant])",
-                                                                 "A UUID as 16 bytes."),
+        define<"UUIDStringToNum", typeOfUuidNumber, runUuidNumber, kPlainManner, 2>(
+            "UUIDStringToNum(text[, variant])", "A UUID as 16 bytes."),
+        define<"UUIDNumToString", typeOfUuidText, runUuidText, kPlainManner, 2>(
+            "UUIDNumToString(bytes[, variant])", "16 bytes as a UUID's text."),
+        define<"UUIDToNum", typeOfUuidToNumber, runUuidToNumber, kPlainManner, 2>(
+            "UUIDToNum(uuid[, variant])", "A UUID as 16 bytes."),
         define<"UUIDv7ToDateTime", typeOfUuidTime, runUuidTime>("UUIDv7ToDateTime(uuid[, zone])",
                                                                 "The time in a UUID of version 7."),
-        define<"generateUUIDv4", typeOfNewUuid, runNewUuid<4>, kVaries | kSeesConstants>("generateUUIDv4([x])",
-                                                                        "A random UUID."),
+        define<"generateUUIDv4", typeOfNewUuid, runNewUuid<4>, kVaries | kSeesConstants>(
+            "generateUUIDv4([x])", "A random UUID."),
         define<"generateUUIDv7", typeOfNewUuid, runNewUuid<7>, kVaries | kSeesConstants>(
             "generateUUIDv7([x])", "A random UUID that begins with the time."),
     };

@@ -39,7 +39,7 @@ private:
     char* place_;
 };
 
-// -- "quantiles(0.5, 0.9)" --------------------------------------------------------------------------
+// -- "quantiles(0.5, 0.9)" ------------------------------------------------------------------------
 
 Value parseParameter(std::string_view text, std::string_view whole) {
     const auto fail = [&]() -> Error {
@@ -107,7 +107,7 @@ std::vector<ColumnPtr> plainColumns(Arguments arguments) {
     return columns;
 }
 
-// -- finalizeAggregation ----------------------------------------------------------------------------
+// -- finalizeAggregation --------------------------------------------------------------------------
 
 AggregateFunctionPtr functionOfState(const std::string& name, Arguments arguments) {
     if (arguments[0].type->kind() != TypeKind::AggregateFunction)
@@ -143,7 +143,7 @@ public:
     }
 };
 
-// -- initializeAggregation --------------------------------------------------------------------------
+// -- initializeAggregation ------------------------------------------------------------------------
 
 class InitializeAggregation final : public SimpleFunction {
 public:
@@ -175,7 +175,7 @@ private:
     }
 };
 
-// -- arrayReduce ------------------------------------------------------------------------------------
+// -- arrayReduce ----------------------------------------------------------------------------------
 
 /// The arrays of a call, equally long in each row.
 class ReducedArrays {
@@ -296,7 +296,7 @@ private:
     }
 };
 
-// -- runningAccumulate ------------------------------------------------------------------------------
+// -- runningAccumulate ----------------------------------------------------------------------------
 
 /// The result over all states of the block so far; a change of the second argument starts again.
 class RunningAccumulate final : public SimpleFunction {

@@ -129,8 +129,7 @@ ColumnPtr runExtreme(const LambdaCall& call) {
     return all->gather(places.span());
 }
 
-// -- running
-// --------------------------------------------------------------------------------------------------------------
+// -- running --------------------------------------------------------------------------------------
 
 TypePtr typeOfCumSum(const LambdaSignature& call) {
     if (!call.value->isNumber())

@@ -14,8 +14,7 @@ TypePtr elementOf(const Signature& call, size_t i) {
     return call.type(i)->child();
 }
 
-// -- array
-// ------------------------------------------------------------------------------------------------------------
+// -- array ----------------------------------------------------------------------------------------
 
 TypePtr typeOfArray(const Signature& call) {
     if (call.count() == 0) return types::array(types::simple(TypeKind::Nothing));
@@ -45,8 +44,7 @@ ColumnPtr runArray(const Call& call) {
     return std::make_shared<ArrayColumn>(all->gather(places.span()), std::move(ends));
 }
 
-// -- range
-// ------------------------------------------------------------------------------------------------------------
+// -- range ----------------------------------------------------------------------------------------
 
 constexpr uint64_t kMaxElements = 500'000'000;
 
@@ -143,8 +141,7 @@ ColumnPtr runRange(const Call& call) {
     }
 }
 
-// -- empty arrays, constants
-// ----------------------------------------------------------------------------------------
+// -- empty arrays, constants ----------------------------------------------------------------------
 
 template <TypeKind kElement>
 TypePtr typeOfEmptyArray(const Signature& call) {
@@ -194,8 +191,7 @@ ColumnPtr runReplicate(const Call& call) {
     return std::make_shared<ArrayColumn>(full(call.column(0))->replicate(ends.span()), ends);
 }
 
-// -- joining arrays
-// ---------------------------------------------------------------------------------------------------
+// -- joining arrays -------------------------------------------------------------------------------
 
 TypePtr typeOfConcat(const Signature& call) {
     needCount(call, 1, SIZE_MAX);
@@ -256,8 +252,7 @@ ColumnPtr runPush(const Call& call) {
     return concatArrays(call, kFront ? std::vector{pushed, arrays} : std::vector{arrays, pushed}, element);
 }
 
-// -- other lengths
-// ------------------------------------------------------------------------------------------------------
+// -- other lengths --------------------------------------------------------------------------------
 
 template <bool kFront>
 ColumnPtr runPop(const Call& call) {
@@ -330,8 +325,7 @@ ColumnPtr runEmptyToSingle(const Call& call) {
     return picker.finish(*all);
 }
 
-// -- zip, flatten, enumerate
-// ----------------------------------------------------------------------------------------------
+// -- zip, flatten, enumerate ----------------------------------------------------------------------
 
 template <bool kUnaligned>
 TypePtr typeOfZip(const Signature& call) {

@@ -8,8 +8,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- one array
-// --------------------------------------------------------------------------------------------------------
+// -- one array ------------------------------------------------------------------------------------
 
 TypePtr typeOfDistinct(const Signature& call) {
     needCount(call, 1);
@@ -99,8 +98,7 @@ ColumnPtr runEnumerateUniq(const Call& call) {
     return std::make_shared<ArrayColumn>(fixedColumn(std::move(numbers)), std::move(ends));
 }
 
-// -- several arrays
-// -----------------------------------------------------------------------------------------------------
+// -- several arrays -------------------------------------------------------------------------------
 
 enum class SetOperation { Intersect, Union, SymmetricDifference, Except };
 
@@ -200,6 +198,8 @@ bool keeps(uint32_t seen_count, bool in_first, size_t arrays) {
 
 template <SetOperation kOperation>
 ColumnPtr runSetOperation(const Call& call) {
+    if (call.type->child()->kind() == TypeKind::Nothing)
+        return createConstColumn(*call.type, Value(ArrayValue{}), call.rows);
     const Gathered all = gather(call);
     PlaceIndex index({all.elements.get()});
     ArrayPicker picker(call.rows);

@@ -33,8 +33,7 @@ ColumnPtr runFilter(const LambdaCall& call) {
     return std::make_shared<ArrayColumn>(call.elements[0]->filter(mask.span(), kept), std::move(ends));
 }
 
-// -- conditions of all elements
-// ---------------------------------------------------------------------------------------
+// -- conditions of all elements -------------------------------------------------------------------
 
 template <TypeKind kResult>
 TypePtr typeOfConditions(const LambdaSignature& call) {
@@ -109,8 +108,7 @@ ColumnPtr runFirstIndex(const LambdaCall& call) {
     });
 }
 
-// -- filling and splitting
-// ------------------------------------------------------------------------------------------------
+// -- filling and splitting ------------------------------------------------------------------------
 
 template <bool kReverse>
 ColumnPtr runFill(const LambdaCall& call) {
@@ -152,8 +150,7 @@ ColumnPtr runSplit(const LambdaCall& call) {
         std::make_shared<ArrayColumn>(call.elements[0], std::move(inner_ends)), std::move(ends));
 }
 
-// -- arrayFold
-// ---------------------------------------------------------------------------------------------------------------
+// -- arrayFold ------------------------------------------------------------------------------------
 
 class ArrayFold final : public SimpleFunction {
 public:

@@ -26,8 +26,7 @@ ColumnPtr runReverse(const Call& call) {
     return picker.finish(*arrays.elements());
 }
 
-// -- slices
-// -------------------------------------------------------------------------------------------------------------
+// -- slices ---------------------------------------------------------------------------------------
 
 bool isOnlyNull(const TypePtr& type) {
     return type->isNullable() && type->child()->kind() == TypeKind::Nothing;
@@ -90,8 +89,7 @@ ColumnPtr runSlice(const Call& call) {
     return picker.finish(*arrays.elements());
 }
 
-// -- rotating and shifting
-// ------------------------------------------------------------------------------------------------
+// -- rotating and shifting ------------------------------------------------------------------------
 
 TypePtr typeOfRotate(const Signature& call) {
     needCount(call, 2);
@@ -155,8 +153,7 @@ ColumnPtr runShift(const Call& call) {
     return picker.finish(*all);
 }
 
-// -- transposing
-// ------------------------------------------------------------------------------------------------------------
+// -- transposing ----------------------------------------------------------------------------------
 
 TypePtr typeOfTranspose(const Signature& call) {
     needCount(call, 1);
@@ -187,8 +184,7 @@ ColumnPtr runTranspose(const Call& call) {
     return std::make_shared<ArrayColumn>(picker.finish(*inner.elements()), std::move(ends));
 }
 
-// -- compact, difference
-// ------------------------------------------------------------------------------------------------------
+// -- compact, difference --------------------------------------------------------------------------
 
 ColumnPtr runCompact(const Call& call) {
     const ArrayArgument arrays(call.column(0));
@@ -203,8 +199,7 @@ ColumnPtr runCompact(const Call& call) {
     return picker.finish(elements);
 }
 
-// -- chance
-// -------------------------------------------------------------------------------------------------------------------
+// -- chance ---------------------------------------------------------------------------------------
 
 TypePtr typeOfShuffle(const Signature& call) {
     needCount(call, 1, 2);
@@ -280,10 +275,10 @@ std::span<const FunctionInfo> arrayOrderFunctions() {
         define<"arrayCompact", typeOfSameArray, runCompact>("arrayCompact(array)",
                                                             "Runs of equal elements become one.",
                                                             "arrayCompact([1, 1, 2, 1])", "[1,2,1]"),
-        define<"arrayShuffle", typeOfShuffle, runShuffle, kVaries>("arrayShuffle(array[, seed])",
-                                                                   "The elements in a random order."),
-        define<"arrayRandomSample", typeOfSample, runSample, kVaries>("arrayRandomSample(array, n)",
-                                                                      "n elements chosen at random."),
+        define<"arrayShuffle", typeOfShuffle, runShuffle, kVaries | kSeesConstants, 2>(
+            "arrayShuffle(array[, seed])", "The elements in a random order."),
+        define<"arrayRandomSample", typeOfSample, runSample, kVaries | kSeesConstants, 2>(
+            "arrayRandomSample(array, n)", "n elements chosen at random."),
     };
     return kList;
 }

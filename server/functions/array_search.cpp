@@ -13,8 +13,7 @@ NamedColumn withoutDictionary(const NamedColumn& argument) {
             argument.column ? writeOutDictionaries(argument.column, argument.type) : nullptr};
 }
 
-// -- has, indexOf, countEqual
-// -------------------------------------------------------------------------------------------
+// -- has, indexOf, countEqual ---------------------------------------------------------------------
 
 /// An array and a value made comparable, and how to compare element `place` with the value of `row`.
 class Comparison {
@@ -157,8 +156,7 @@ ColumnPtr runRemove(const Call& call) {
     return picker.finish(*arrays.elements());
 }
 
-// -- arrays in arrays
-// -----------------------------------------------------------------------------------------------------
+// -- arrays in arrays -----------------------------------------------------------------------------
 
 TypePtr typeOfArraysIn(const Signature& call) {
     needCount(call, 2);
@@ -230,8 +228,7 @@ ColumnPtr runHasRun(const Call& call) {
     });
 }
 
-// -- arrayElement
-// -----------------------------------------------------------------------------------------------------------
+// -- arrayElement ---------------------------------------------------------------------------------
 
 template <bool kOrNull>
 TypePtr typeOfElement(const Signature& call) {
@@ -239,7 +236,11 @@ TypePtr typeOfElement(const Signature& call) {
     TypePtr element;
     if (call.type(0)->kind() == TypeKind::Map) {
         const TypePtr& key = call.type(0)->child(0);
-        comparableType(removeLowCardinality(key), removeNullable(removeLowCardinality(call.type(1))));
+        try {
+            comparableType(removeLowCardinality(key), removeNullable(removeLowCardinality(call.type(1))));
+        } catch (const Error&) {
+            illegalArgument(call, 1, key->name());
+        }
         element = call.type(0)->child(1);
     } else {
         needArray(call, 0);

@@ -7,8 +7,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- adding
-// -------------------------------------------------------------------------------------------------------
+// -- adding ---------------------------------------------------------------------------------------
 
 constexpr bool isFraction(IntervalUnit unit) { return unit <= IntervalUnit::Millisecond; }
 
@@ -171,8 +170,7 @@ ColumnPtr runAdd(const Call& call) {
     }
 }
 
-// -- intervals together
-// -----------------------------------------------------------------------------------------------
+// -- intervals together ---------------------------------------------------------------------------
 
 /// Interval or a tuple of them, and one more: the last of the tuple grows when the unit is the same.
 template <int kSign>
@@ -271,8 +269,7 @@ ColumnPtr runAddDate(const Call& call) {
         ->execute(arguments, call.rows);
 }
 
-// -- differences
-// --------------------------------------------------------------------------------------------------------
+// -- differences ----------------------------------------------------------------------------------
 
 IntervalUnit differenceUnit(const Signature& call) {
     if (call.type(0)->kind() != TypeKind::String) illegalArgument(call, 0, "String: a unit");
@@ -392,8 +389,7 @@ ColumnPtr runTimeDiff(const Call& call) {
     return eachRow<int64_t>(call.rows, [&](size_t row) { return to[row].seconds - from[row].seconds; });
 }
 
-// -- one part changed
-// -----------------------------------------------------------------------------------------------------
+// -- one part changed -----------------------------------------------------------------------------
 
 template <IntervalUnit kUnit>
 TypePtr typeOfChange(const Signature& call) {

@@ -349,8 +349,7 @@ TypePtr typeOfFormat(const Signature& call) {
     return types::string();
 }
 
-// -- fromUnixTimestamp
-// ----------------------------------------------------------------------------------------------------
+// -- fromUnixTimestamp ----------------------------------------------------------------------------
 
 template <bool kJoda>
 TypePtr typeOfFromUnix(const Signature& call) {
@@ -385,8 +384,7 @@ ColumnPtr runFromUnix(const Call& call) {
     return formatMoments<kJoda>(Call{call.name, arguments, call.type, call.rows, call.context});
 }
 
-// -- names
-// ------------------------------------------------------------------------------------------------------------------
+// -- names ----------------------------------------------------------------------------------------
 
 enum class Part { Year, Quarter, Month, DayOfYear, Day, Week, Weekday, Hour, Minute, Second };
 

@@ -9,8 +9,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- now
-// ----------------------------------------------------------------------------------------------------------------
+// -- now ------------------------------------------------------------------------------------------
 
 TypePtr typeOfNow(const Signature& call) {
     needCount(call, 0, 1);
@@ -56,8 +55,7 @@ ColumnPtr runToday(const Call& call) {
     return createConstColumn(*call.type, Value(int64_t{days}), call.rows);
 }
 
-// -- Unix timestamps
-// -----------------------------------------------------------------------------------------------------------
+// -- Unix timestamps ------------------------------------------------------------------------------
 
 TypePtr typeOfToUnix(const Signature& call) {
     needCount(call, 1, 2);
@@ -112,8 +110,7 @@ ColumnPtr runFromUnix64(const Call& call) {
     return eachRow<int64_t>(call.rows, [&](size_t row) { return values[row]; });
 }
 
-// -- parts to dates
-// ---------------------------------------------------------------------------------------------------------------
+// -- parts to dates -------------------------------------------------------------------------------
 
 /// Each part as a number, truncated.
 std::vector<IntegerArgument> partsOf(const Call& call, size_t count) {
@@ -257,8 +254,7 @@ ColumnPtr runNumberToTime(const Call& call) {
         });
 }
 
-// -- zones
-// --------------------------------------------------------------------------------------------------------------------------
+// -- zones ----------------------------------------------------------------------------------------
 
 TypePtr typeOfToZone(const Signature& call) {
     needCount(call, 2);
@@ -300,8 +296,7 @@ ColumnPtr runUtcShift(const Call& call) {
         call.rows, [&](size_t row) { return ticks[row] + shift(floorDivide(ticks[row], scale)) * scale; });
 }
 
-// -- snowflakes, Julian days
-// ----------------------------------------------------------------------------------------------------------
+// -- snowflakes, Julian days ----------------------------------------------------------------------
 
 template <bool kWide>
 TypePtr typeOfFromSnowflake(const Signature& call) {
@@ -456,22 +451,22 @@ std::span<const FunctionInfo> dateMakeFunctions() {
             "YYYYMMDDhhmmssToDateTime(n[, zone])", "The time that digits write."),
         define<"YYYYMMDDhhmmssToDateTime64", typeOfNumberToTime<true>, runNumberToTime<true>>(
             "YYYYMMDDhhmmssToDateTime64(n[, scale[, zone]])", "The same as DateTime64."),
-        define<"toTimeZone", typeOfToZone, runFirst, kPlainManner, 2>(
-            "toTimeZone(time, zone)", "The same moment, shown in another zone.",
-            "toTimeZone(toDateTime('2024-02-29 12:34:56', 'UTC'), 'Asia/Tokyo')", "2024-02-29 21:34:56"),
+        define<"toTimezone", typeOfToZone, runFirst, kPlainManner, 2>(
+            "toTimezone(time, zone)", "The same moment, shown in another zone.",
+            "toTimezone(toDateTime('2024-02-29 12:34:56', 'UTC'), 'Asia/Tokyo')", "2024-02-29 21:34:56"),
         define<"toUTCTimestamp", typeOfUtcShift, runUtcShift<true>, kPlainManner, 2>(
             "toUTCTimestamp(time, zone)",
             "What the clock of UTC shows when that of the zone shows the time."),
         define<"fromUTCTimestamp", typeOfUtcShift, runUtcShift<false>, kPlainManner, 2>(
             "fromUTCTimestamp(time, zone)",
             "What the clock of the zone shows when that of UTC shows the time."),
-        define<"snowflakeIDToDateTime", typeOfFromSnowflake<false>, runFromSnowflake<false>>(
+        define<"snowflakeIDToDateTime", typeOfFromSnowflake<false>, runFromSnowflake<false>, kPlainManner, 2>(
             "snowflakeIDToDateTime(id[, epoch[, zone]])", "The time in a Snowflake id."),
-        define<"snowflakeIDToDateTime64", typeOfFromSnowflake<true>, runFromSnowflake<true>>(
+        define<"snowflakeIDToDateTime64", typeOfFromSnowflake<true>, runFromSnowflake<true>, kPlainManner, 2>(
             "snowflakeIDToDateTime64(id[, epoch[, zone]])", "The time in a Snowflake id, in milliseconds."),
-        define<"dateTimeToSnowflakeID", typeOfToSnowflake<false>, runToSnowflake<false>>(
+        define<"dateTimeToSnowflakeID", typeOfToSnowflake<false>, runToSnowflake<false>, kPlainManner, 2>(
             "dateTimeToSnowflakeID(time[, epoch])", "The first Snowflake id of a time."),
-        define<"dateTime64ToSnowflakeID", typeOfToSnowflake<true>, runToSnowflake<true>>(
+        define<"dateTime64ToSnowflakeID", typeOfToSnowflake<true>, runToSnowflake<true>, kPlainManner, 2>(
             "dateTime64ToSnowflakeID(time[, epoch])", "The first Snowflake id of a time."),
         define<"toModifiedJulianDay", typeOfToJulian<false>, runToJulian<false>, kMayThrow>(
             "toModifiedJulianDay(text)", "The modified Julian day of a date as text."),

@@ -328,8 +328,7 @@ std::optional<int64_t> momentOf(const Parsed& parsed, const TimeZone& zone) {
     return zone.moment(days, of_day);
 }
 
-// -- by a pattern
-// ---------------------------------------------------------------------------------------------------------
+// -- by a pattern ---------------------------------------------------------------------------------
 
 constexpr std::string_view kMysqlDefault = "%Y-%m-%d %H:%i:%S";
 constexpr std::string_view kJodaDefault = "yyyy-MM-dd HH:mm:ss";

@@ -34,7 +34,7 @@ ColumnPtr runTimePart(const Call& call) {
     return fromLocalTimes<Result>(call, 0, zone, kOf);
 }
 
-// -- parts of the day ---------------------------------------------------------------------------------------
+// -- parts of the day -----------------------------------------------------------------------------
 
 constexpr auto kYear = [](int32_t days) { return Calendar::at(days).year; };
 constexpr auto kMonth = [](int32_t days) { return Calendar::at(days).month; };
@@ -70,8 +70,7 @@ constexpr auto kRelativeQuarter = [](int32_t days) {
 constexpr auto kRelativeDay = [](int32_t days) { return std::max(days, 0); };
 constexpr auto kRelativeWeek = [](int32_t days) { return std::max(days + 3, 0) / 7; };
 
-// -- parts of the time of day
-// ---------------------------------------------------------------------------------
+// -- parts of the time of day ---------------------------------------------------------------------
 
 constexpr auto kHour = [](const LocalTime& time) { return time.hour(); };
 constexpr auto kMinute = [](const LocalTime& time) { return time.minute(); };
@@ -118,8 +117,7 @@ ColumnPtr runRelative(const Call& call) {
     return fixedColumn(std::move(result));
 }
 
-// -- weeks
-// ----------------------------------------------------------------------------------------------------
+// -- weeks ----------------------------------------------------------------------------------------
 
 /// (date or time or text[, mode[, zone]]).
 template <TypeKind kResult, bool kTakesText>
@@ -171,8 +169,7 @@ ColumnPtr runYearWeek(const Call& call) {
     });
 }
 
-// -- zones
-// ------------------------------------------------------------------------------------------------------
+// -- zones ----------------------------------------------------------------------------------------
 
 TypePtr typeOfZoneOffset(const Signature& call) {
     needCount(call, 1, 2);

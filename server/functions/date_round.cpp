@@ -7,8 +7,10 @@ namespace shardd::functions {
 
 namespace {
 
-// -- to a day
-// -------------------------------------------------------------------------------------------------
+/// As ClickHouse rounds DateTime64 before 1970: its fraction is cut towards zero first.
+constexpr bool kTruncates = true;
+
+// -- to a day -------------------------------------------------------------------------------------
 
 constexpr auto kYearStart = [](int32_t days) { return daysFromCivil(Calendar::at(days).year, 1, 1); };
 constexpr auto kQuarterStart = [](int32_t days) {
@@ -45,10 +47,13 @@ TypePtr typeOfToDate(const Signature& call) {
 template <typename Round>
 ColumnPtr toDates(const Call& call, const TimeZone& zone, Round&& round) {
     const bool wraps = call.argumentType(0)->kind() == TypeKind::Date;
-    return fromDays<uint16_t>(call, 0, zone, [&](int32_t days) {
-        const int32_t rounded = std::max(round(days), 0);
-        return static_cast<uint16_t>(wraps ? rounded : std::min(rounded, 65535));
-    });
+    return fromDays<uint16_t>(
+        call, 0, zone,
+        [&](int32_t days) {
+            const int32_t rounded = std::max(round(days), 0);
+            return static_cast<uint16_t>(wraps ? rounded : std::min(rounded, 65535));
+        },
+        kTruncates);
 }
 
 template <auto kRound>
@@ -76,8 +81,7 @@ ColumnPtr runWeek(const Call& call) {
                    [=](int32_t days) { return (monday ? kWeekStart(days) : kSundayStart(days)) + kAdded; });
 }
 
-// -- to a time of the day
-// -----------------------------------------------------------------------------------------
+// -- to a time of the day -------------------------------------------------------------------------
 
 TypePtr typeOfDayStart(const Signature& call) {
     needCount(call, 1, 2);
@@ -87,11 +91,15 @@ TypePtr typeOfDayStart(const Signature& call) {
 
 ColumnPtr runDayStart(const Call& call) {
     const TimeZone& zone = zoneOf(call, 0, 1);
-    const bool clamped = call.argumentType(0)->kind() == TypeKind::Date32;
-    return fromDays<uint32_t>(call, 0, zone, [&](int32_t days) {
-        const int64_t start = zone.dayStart(days);
-        return static_cast<uint32_t>(clamped ? std::clamp<int64_t>(start, 0, UINT32_MAX) : start);
-    });
+    const TypeKind kind = call.argumentType(0)->kind();
+    return fromDays<uint32_t>(
+        call, 0, zone,
+        [&](int32_t days) {
+            const int64_t start = zone.dayStart(kind == TypeKind::DateTime ? std::max(days, 0) : days);
+            return static_cast<uint32_t>(kind == TypeKind::Date32 ? std::clamp<int64_t>(start, 0, UINT32_MAX)
+                                                                  : start);
+        },
+        kTruncates);
 }
 
 TypePtr typeOfTimeStart(const Signature& call) {
@@ -104,8 +112,10 @@ TypePtr typeOfTimeStart(const Signature& call) {
 template <typename Round>
 ColumnPtr roundMoments(const Call& call, const TimeZone& zone, Round&& round) {
     PodVector<uint32_t> result(call.rows);
-    eachMoment(call, 0, zone,
-               [&](size_t row, int64_t seconds) { result[row] = static_cast<uint32_t>(round(seconds)); });
+    eachMoment(
+        call, 0, zone,
+        [&](size_t row, int64_t seconds) { result[row] = static_cast<uint32_t>(round(seconds)); },
+        kTruncates);
     return fixedColumn(std::move(result));
 }
 
@@ -143,8 +153,7 @@ ColumnPtr runFractionStart(const Call& call) {
                             [&](size_t row) { return (ticks[row] - floorModulo(ticks[row], unit)) * raise; });
 }
 
-// -- to any interval
-// ------------------------------------------------------------------------------------------------
+// -- to any interval ------------------------------------------------------------------------------
 
 bool isDayUnit(IntervalUnit unit) { return unit >= IntervalUnit::Week; }
 
@@ -323,10 +332,23 @@ ColumnPtr roundTo(const Call& call, const TimeZone& zone, IntervalUnit unit, int
     if (isDayUnit(unit)) {
         const bool clamped = call.argumentType(0)->kind() != TypeKind::Date32 &&
                              call.argumentType(0)->kind() != TypeKind::DateTime64;
-        return fromDays<uint16_t>(call, 0, zone, [&](int32_t days) {
-            const int32_t rounded = roundDays(days, unit, n);
-            return static_cast<uint16_t>(clamped ? std::max(rounded, 0) : rounded);
-        });
+        return fromDays<uint16_t>(
+            call, 0, zone,
+            [&](int32_t days) {
+                const int32_t rounded = roundDays(days, unit, n);
+                return static_cast<uint16_t>(clamped ? std::max(rounded, 0) : rounded);
+            },
+            kTruncates);
+    }
+    if (unit == IntervalUnit::Day) {
+        const bool clamped = call.argumentType(0)->kind() == TypeKind::DateTime;
+        return fromDays<uint32_t>(
+            call, 0, zone,
+            [&](int32_t days) {
+                return static_cast<uint32_t>(zone.dayStart(
+                    static_cast<int32_t>(floorDivide(clamped ? std::max(days, 0) : days, n) * n)));
+            },
+            kTruncates);
     }
     return roundMoments(call, zone, [&](int64_t seconds) { return roundSeconds(zone, seconds, unit, n); });
 }
@@ -341,8 +363,7 @@ ColumnPtr runIntervalStart(const Call& call) {
     return roundTo(call, zone, unit, n);
 }
 
-// -- dateTrunc
-// ---------------------------------------------------------------------------------------------------------
+// -- dateTrunc ------------------------------------------------------------------------------------
 
 IntervalUnit truncUnit(const Signature& call) {
     const auto text = constantValue(call.arguments[0]);
@@ -382,18 +403,20 @@ ColumnPtr runTrunc(const Call& call) {
     const Call inner{call.name, call.arguments.subspan(1, 1), call.type, call.rows, call.context};
     const TypeKind kind = call.type->kind();
     if (kind == TypeKind::Date32)
-        return fromDays<int32_t>(inner, 0, zone, [&](int32_t days) { return roundDays(days, unit, 1); });
+        return fromDays<int32_t>(
+            inner, 0, zone, [&](int32_t days) { return roundDays(days, unit, 1); }, kTruncates);
     if (kind == TypeKind::DateTime64 && !isFractionUnit(unit)) {
         PodVector<int64_t> result(call.rows);
-        eachMoment(inner, 0, zone,
-                   [&](size_t row, int64_t seconds) { result[row] = roundSeconds(zone, seconds, unit, 1); });
+        eachMoment(
+            inner, 0, zone,
+            [&](size_t row, int64_t seconds) { result[row] = roundSeconds(zone, seconds, unit, 1); },
+            kTruncates);
         return fixedColumn(std::move(result));
     }
     return roundTo(inner, zone, unit, 1);
 }
 
-// -- slots and windows
-// ---------------------------------------------------------------------------------------------------
+// -- slots and windows ----------------------------------------------------------------------------
 
 /// (time, duration[, slot size]): DateTime with UInt32, DateTime64 with Decimal64.
 TypePtr typeOfTimeSlots(const Signature& call) {
@@ -430,7 +453,9 @@ ColumnPtr runTimeSlots(const Call& call) {
     PodVector<uint64_t> ends(call.rows);
     for (size_t row = 0; row < call.rows; ++row) {
         const int64_t from = times[row] * raise(0);
-        const int64_t last = floorDivide(from + durations[row] * raise(1), size);
+        int64_t end = from + durations[row] * raise(1);
+        if (!wide) end = static_cast<uint32_t>(end);
+        const int64_t last = floorDivide(end, size);
         for (int64_t slot = floorDivide(from, size); slot <= last; ++slot) slots.push_back(slot * size);
         ends[row] = slots.size();
     }

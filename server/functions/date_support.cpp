@@ -1,18 +1,13 @@
 #include "server/functions/date_support.h"
 
-#include <memory>
-
 namespace shardd::functions {
 
-const CivilDate* Calendar::table() {
-    static const std::unique_ptr<CivilDate[]> days = [] {
-        auto made = std::make_unique<CivilDate[]>(static_cast<size_t>(kLast - kFirst + 1));
-        for (int32_t day = kFirst; day <= kLast; ++day)
-            made[static_cast<size_t>(day - kFirst)] = civilFromDays(day);
-        return made;
-    }();
-    return days.get();
-}
+const CivilDate* const Calendar::table = [] {
+    static std::array<CivilDate, static_cast<size_t>(kLast - kFirst + 1)> days;
+    for (int32_t day = kFirst; day <= kLast; ++day)
+        days[static_cast<size_t>(day - kFirst)] = civilFromDays(day);
+    return days.data();
+}();
 
 const TimeZone& zoneOf(const Call& call, size_t argument, size_t zone_argument) {
     if (zone_argument < call.count()) {

@@ -16,12 +16,11 @@ public:
     static constexpr int32_t kFirst = -25567;  // 1900-01-01
     static constexpr int32_t kLast = 120529;   // 2299-12-31
 
-    static const CivilDate& at(int32_t days) {
-        return table()[static_cast<size_t>(std::clamp(days, kFirst, kLast) - kFirst)];
-    }
+    static const CivilDate& at(int32_t days) { return table[std::clamp(days, kFirst, kLast) - kFirst]; }
 
 private:
-    static const CivilDate* table();
+    /// Made before main(); kept in a plain pointer, so that kernels read it without a guard.
+    static const CivilDate* const table;
 };
 
 inline constexpr std::array<int64_t, 20> kPowersOf10 = {1,
@@ -66,9 +65,10 @@ void needDateOrTime(const Signature& call, size_t i);
 /// Not Date and Date32.
 void needTime(const Signature& call, size_t i);
 
-/// `of(days)` for the local day of every row.
+/// `of(days)` for the local day of every row. Fractions of DateTime64 are rounded down, or towards zero when
+/// it `truncates`.
 template <typename Result, typename Of>
-ColumnPtr fromDays(const Call& call, size_t argument, const TimeZone& zone, Of&& of) {
+ColumnPtr fromDays(const Call& call, size_t argument, const TimeZone& zone, Of&& of, bool truncates = false) {
     const ColumnPtr column = full(call.column(argument));
     const Type& type = *call.argumentType(argument);
     PodVector<Result> result(call.rows);
@@ -102,7 +102,8 @@ ColumnPtr fromDays(const Call& call, size_t argument, const TimeZone& zone, Of&&
             const auto& ticks = as<FixedColumn<int64_t>>(*column).values();
             const int64_t scale = kPowersOf10[type.scale()];
             for (size_t i = 0; i < call.rows; ++i)
-                result[i] = static_cast<Result>(of(zone.localTime(floorDivide(ticks[i], scale)).days));
+                result[i] = static_cast<Result>(
+                    of(zone.localTime(truncates ? ticks[i] / scale : floorDivide(ticks[i], scale)).days));
         }
     }
     return fixedColumn(std::move(result));
@@ -111,7 +112,8 @@ ColumnPtr fromDays(const Call& call, size_t argument, const TimeZone& zone, Of&&
 /// `each(row, seconds)` for the moment of every row, rounded down to seconds; a date is its local midnight in
 /// `zone`.
 template <typename Each>
-void eachMoment(const Call& call, size_t argument, const TimeZone& zone, Each&& each) {
+void eachMoment(
+    const Call& call, size_t argument, const TimeZone& zone, Each&& each, bool truncates = false) {
     const ColumnPtr column = full(call.column(argument));
     const Type& type = *call.argumentType(argument);
     switch (type.kind()) {
@@ -133,7 +135,8 @@ void eachMoment(const Call& call, size_t argument, const TimeZone& zone, Each&& 
         default: {
             const auto& ticks = as<FixedColumn<int64_t>>(*column).values();
             const int64_t scale = kPowersOf10[type.scale()];
-            for (size_t i = 0; i < call.rows; ++i) each(i, floorDivide(ticks[i], scale));
+            for (size_t i = 0; i < call.rows; ++i)
+                each(i, truncates ? ticks[i] / scale : floorDivide(ticks[i], scale));
         }
     }
 }

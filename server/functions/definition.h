@@ -137,7 +137,7 @@ FunctionInfo define(std::string_view syntax = {},
                         .example_result = example_result};
 }
 
-// -- what rules ask of arguments: the codes and words of ClickHouse ---------------------------------
+// -- what rules ask of arguments: the codes and words of ClickHouse -------------------------------
 
 /// NUMBER_OF_ARGUMENTS_DOESNT_MATCH (42) unless min <= count <= max.
 void needCount(const Signature& call, size_t min, size_t max);
@@ -187,7 +187,7 @@ TypePtr commonType(std::vector<TypePtr> types);
 /// The argument's column converted to `type` as CAST does it.
 ColumnPtr castArgument(const NamedColumn& argument, const TypePtr& type, size_t rows);
 
-// -- reading arguments, making results ---------------------------------------------------------------
+// -- reading arguments, making results ------------------------------------------------------------
 
 /// The bytes of a String, FixedString or any other column of constant width; constants are read in place.
 class TextArgument {

@@ -9,8 +9,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- hex and bin
-// --------------------------------------------------------------------------------------------------------
+// -- hex and bin ----------------------------------------------------------------------------------
 
 /// How the bytes of a type are written: numbers from the highest byte that is not 0, everything else byte for
 /// byte.
@@ -88,7 +87,7 @@ ColumnPtr runUnhex(const Call& call) {
         size_t at = 0;
         if (text.size() % 2 != 0) out.append(static_cast<char>(hexValue(text[at++])));
         for (; at + 1 < text.size(); at += 2)
-            out.append(static_cast<char>(hexValue(text[at]) << 4 | hexValue(text[at + 1])));
+            out.append(static_cast<char>(hexValue(text[at]) * 16 + hexValue(text[at + 1])));
     });
 }
 
@@ -107,8 +106,7 @@ ColumnPtr runUnbin(const Call& call) {
     });
 }
 
-// -- base 64, 32, 58
-// ------------------------------------------------------------------------------------------------------
+// -- base 64, 32, 58 ------------------------------------------------------------------------------
 
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kBase64Url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -247,8 +245,7 @@ ColumnPtr runDecode(const Call& call) {
     });
 }
 
-// -- bits of integers
-// -------------------------------------------------------------------------------------------------------
+// -- bits of integers -----------------------------------------------------------------------------
 
 TypePtr typeOfMaskArray(const Signature& call) {
     needCount(call, 1);

@@ -61,7 +61,10 @@ namespace shardd::functions {
     X(random)               \
     X(readable)             \
     X(jsonSimple)           \
-    X(vectorDistance)
+    X(vectorDistance)       \
+    X(geometry)             \
+    X(jsonPath)             \
+    X(textNgrams)
 
 #define DECLARE(family) std::span<const FunctionInfo> family##Functions();
 SHARDD_FUNCTIONS(DECLARE)

@@ -26,8 +26,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- the hashes
-// ---------------------------------------------------------------------------------------------------------
+// -- the hashes -----------------------------------------------------------------------------------
 // Each says: Value; bytes(data, size); combine(so far, next); whether numbers are mixed instead of hashed as
 // bytes.
 
@@ -192,8 +191,7 @@ struct Sip128ReferenceKeyed : Rehashed<Sip128ReferenceKeyed, Hash128> {
     }
 };
 
-// -- columns of any type
-// ----------------------------------------------------------------------------------------------------
+// -- columns of any type --------------------------------------------------------------------------
 
 template <typename Impl>
 class AnyHash {

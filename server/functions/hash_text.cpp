@@ -13,8 +13,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- integers
-// -----------------------------------------------------------------------------------------------------------
+// -- integers -------------------------------------------------------------------------------------
 
 template <TypeKind kResult>
 TypePtr typeOfIntHash(const Signature& call) {
@@ -68,8 +67,7 @@ ColumnPtr runJump(const Call& call) {
         call.rows, [&](size_t row) { return jumpConsistentHash(static_cast<uint64_t>(keys[row]), buckets); });
 }
 
-// -- Java
-// -----------------------------------------------------------------------------------------------------------------
+// -- Java -----------------------------------------------------------------------------------------
 
 uint32_t javaHash(std::string_view text) {
     uint32_t hash = 0;
@@ -127,13 +125,12 @@ ColumnPtr runJavaHashUtf16(const Call& call) {
     });
 }
 
-// -- strings
-// ----------------------------------------------------------------------------------------------------------------
+// -- strings --------------------------------------------------------------------------------------
 
 ColumnPtr runKafka(const Call& call) {
     const TextArgument texts(call.column(0));
     return eachRow<uint32_t>(call.rows, [&](size_t row) {
-        return murmurHash2_32(texts[row].data(), texts[row].size(), 0x9747b28c);
+        return murmurHash2_32(texts[row].data(), texts[row].size(), 0x9747b28c) & 0x7fffffff;
     });
 }
 
@@ -248,8 +245,7 @@ ColumnPtr runXxh128(const Call& call) {
     return std::make_shared<FixedStringColumn>(16, std::move(bytes));
 }
 
-// -- wyhash, final version 3
-// ----------------------------------------------------------------------------------------------------
+// -- wyhash, final version 3 ----------------------------------------------------------------------
 
 uint64_t wyMix(uint64_t a, uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a) * b;

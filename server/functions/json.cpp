@@ -3,10 +3,13 @@
 #include <simdjson.h>
 
 #include "common/columns/create_column.h"
+#include "common/columns/nullable_column.h"
+#include "common/columns/tuple_column.h"
 #include "common/types/type_parser.h"
 #include "server/formats/number_text.h"
 #include "server/formats/value_text.h"
 #include "server/functions/definition.h"
+#include "server/functions/json_support.h"
 
 namespace shardd::functions {
 
@@ -15,8 +18,7 @@ namespace {
 using Element = simdjson::dom::element;
 using ElementType = simdjson::dom::element_type;
 
-// -- finding
-// ------------------------------------------------------------------------------------------------------------------
+// -- finding --------------------------------------------------------------------------------------
 
 bool sameFolded(std::string_view a, std::string_view b) {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
@@ -114,8 +116,7 @@ private:
     bool fold_case_;
 };
 
-// -- writing
-// ------------------------------------------------------------------------------------------------------------------
+// -- writing --------------------------------------------------------------------------------------
 
 void writeEscaped(std::string_view text, Writer& out) {
     out.writeByte('"');
@@ -208,8 +209,7 @@ bool writeText(const Element& element, Writer& out) {
     return true;
 }
 
-// -- to typed values
-// --------------------------------------------------------------------------------------------------------------
+// -- to typed values ------------------------------------------------------------------------------
 
 /// Integers from numbers and from texts of numbers; false when the value does not fit.
 template <typename T>
@@ -412,8 +412,7 @@ std::optional<Value> typedValue(const Element& element, const TypePtr& type, uns
     }
 }
 
-// -- rules
-// ------------------------------------------------------------------------------------------------------------------------
+// -- rules ----------------------------------------------------------------------------------------
 
 void needPath(const Signature& call, size_t end) {
     if (call.count() == 0) needCount(call, 1, SIZE_MAX);
@@ -476,8 +475,7 @@ TypePtr typeOfType(const Signature& call) {
     return jsonTypes();
 }
 
-// -- kernels
-// ------------------------------------------------------------------------------------------------------------------------
+// -- kernels --------------------------------------------------------------------------------------
 
 template <bool kFold>
 ColumnPtr runHas(const Call& call) {
@@ -564,8 +562,8 @@ ColumnPtr runBool(const Call& call) {
         const auto element = rows.find(row);
         if (!element) return 0;
         if (element->is_bool()) return bool(*element);
-        uint64_t value = 0;
-        return (element->is_uint64() || element->is_int64()) && toInteger(*element, value) && value != 0;
+        if (element->is_int64()) return int64_t(*element) != 0;
+        return element->is_uint64() && uint64_t(*element) != 0;
     });
 }
 
@@ -652,23 +650,90 @@ ColumnPtr runKeysAndValues(const Call& call) {
                    });
 }
 
-// -- writing JSON
-// -------------------------------------------------------------------------------------------------------------------
+// -- writing JSON ---------------------------------------------------------------------------------
 
 TypePtr typeOfToJson(const Signature& call) {
     needCount(call, 1);
     return types::string();
 }
 
+/// JSON of values, 64-bit and wider numbers, Decimals and what is no number in quotes.
+class JsonText {
+public:
+    JsonText(const TypePtr& type, const formats::TextSettings& settings) : type_(type) {
+        const bool quoted = (type->isInteger() && type->width() >= 8) || type->isDecimal();
+        if (type->isNullable() || type->kind() == TypeKind::Array) {
+            children_.emplace_back(type->child(), settings);
+        } else if (type->kind() == TypeKind::Tuple) {
+            for (const TypePtr& child : type->children()) children_.emplace_back(child, settings);
+        } else {
+            quoted_ = quoted;
+            plain_ = formats::valueText(type, settings);
+        }
+    }
+
+    void write(const Column& column, size_t row, Writer& out) const {
+        if (type_->isNullable()) {
+            if (column.isNullAt(row)) return out.writeBytes("null");
+            return children_[0].write(*as<NullableColumn>(column).values(), row, out);
+        }
+        if (type_->kind() == TypeKind::Array) return writeArray(as<ArrayColumn>(column), row, out);
+        if (type_->kind() == TypeKind::Tuple) return writeTuple(as<TupleColumn>(column), row, out);
+        const size_t before = out.size();
+        plain_->write(column, row, formats::TextStyle::Json, out);
+        if (type_->isFloat() && out.view().substr(before) == "null") {
+            out.shrink(before);
+            out.writeByte('"');
+            plain_->write(column, row, formats::TextStyle::Plain, out);
+            out.writeByte('"');
+        } else if (quoted_) {
+            const std::string text(out.view().substr(before));
+            out.shrink(before);
+            out.writeByte('"');
+            out.writeBytes(text);
+            out.writeByte('"');
+        }
+    }
+
+private:
+    void writeArray(const ArrayColumn& arrays, size_t row, Writer& out) const {
+        out.writeByte('[');
+        for (size_t i = arrays.startAt(row); i < arrays.ends()[row]; ++i) {
+            if (i > arrays.startAt(row)) out.writeByte(',');
+            children_[0].write(*arrays.elements(), i, out);
+        }
+        out.writeByte(']');
+    }
+
+    void writeTuple(const TupleColumn& tuple, size_t row, Writer& out) const {
+        const bool named = !type_->elementNames().empty();
+        out.writeByte(named ? '{' : '[');
+        for (size_t i = 0; i < children_.size(); ++i) {
+            if (i > 0) out.writeByte(',');
+            if (named) {
+                writeEscaped(type_->elementNames()[i], out);
+                out.writeByte(':');
+            }
+            children_[i].write(*full(tuple.element(i)), row, out);
+        }
+        out.writeByte(named ? '}' : ']');
+    }
+
+    TypePtr type_;
+    std::vector<JsonText> children_;
+    formats::ValueTextPtr plain_;
+    bool quoted_ = false;
+};
+
 ColumnPtr runToJson(const Call& call) {
     const ColumnPtr column = full(call.column(0));
     formats::TextSettings settings;
     settings.time_zone = &TimeZone::get(call.context.time_zone);
-    const formats::ValueTextPtr writer = formats::valueText(call.argumentType(0), settings);
+    const JsonText writer(call.argumentType(0), settings);
     Writer text;
     return eachText(call.rows, call.rows * 8, [&](size_t row, TextBuilder& out) {
         text.clear();
-        writer->write(*column, row, formats::TextStyle::Json, text);
+        writer.write(*column, row, text);
         out.append(text.view());
     });
 }
@@ -733,6 +798,8 @@ ColumnPtr runPretty(const Call& call) {
 #define KEYS_AND_VALUES_RAW(fold) runKeysAndValues<true, fold>
 
 }  // namespace
+
+void writeJson(const Element& element, Writer& out) { writeRaw(element, out); }
 
 std::span<const FunctionInfo> jsonFunctions() {
     static const FunctionInfo kList[] = {

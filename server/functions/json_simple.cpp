@@ -50,7 +50,7 @@ ColumnPtr runNumber(const Call& call) {
         if constexpr (std::is_floating_point_v<T>)
             result = formats::readFloat(in, value);
         else
-            result = formats::readInteger(in, value);
+            result = formats::readInteger(in, value, true);
         return result == ErrorCode::OK ? value : T{};
     });
 }

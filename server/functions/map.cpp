@@ -8,8 +8,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- making
-// ---------------------------------------------------------------------------------------------------------------
+// -- making ---------------------------------------------------------------------------------------
 
 TypePtr checkedMap(TypePtr key, TypePtr value) {
     if (isNullableOrLowCardinalityNullable(key))
@@ -80,8 +79,7 @@ ColumnPtr runFromArrays(const Call& call) {
     return makeMap(arrays[0].elements(), arrays[1].elements(), arrays[0].arrays().ends());
 }
 
-// -- parts
-// ------------------------------------------------------------------------------------------------------------------
+// -- parts ----------------------------------------------------------------------------------------
 
 template <size_t kPart>
 TypePtr typeOfPart(const Signature& call) {
@@ -166,8 +164,7 @@ ColumnPtr runExtractLike(const Call& call) {
     return keepEntries(as<ArrayColumn>(*map.column), likeEntries<kPart>(call, map));
 }
 
-// -- uniting
-// ------------------------------------------------------------------------------------------------------------------
+// -- uniting --------------------------------------------------------------------------------------
 
 TypePtr typeOfUnited(const Signature& call) {
     needCount(call, 1, SIZE_MAX);
@@ -240,8 +237,7 @@ ColumnPtr runUnited(const Call& call) {
     return makeMap(entries.keys->gather(keys.span()), entries.values->gather(values.span()), std::move(ends));
 }
 
-// -- adding
-// -------------------------------------------------------------------------------------------------------------------
+// -- adding ---------------------------------------------------------------------------------------
 
 /// Sums are as wide as their kind goes.
 TypePtr promoted(const Signature& call, const TypePtr& type) {

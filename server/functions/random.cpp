@@ -39,8 +39,7 @@ ColumnPtr runConstant(const Call& call) {
     return createConstColumn(*call.type, Value(uint64_t{static_cast<uint32_t>(seed >> 32)}), call.rows);
 }
 
-// -- distributions
-// ----------------------------------------------------------------------------------------------------------
+// -- distributions --------------------------------------------------------------------------------
 
 template <size_t kParameters>
 TypePtr typeOfDistribution(const Signature& call) {
@@ -111,8 +110,7 @@ ColumnPtr runBinomial(const Call& call) {
                           std::binomial_distribution<int64_t>(static_cast<int64_t>(parameter(call, 0)), p));
 }
 
-// -- strings
-// --------------------------------------------------------------------------------------------------------------------
+// -- strings --------------------------------------------------------------------------------------
 
 TypePtr typeOfString(const Signature& call) {
     needCount(call, 1, 2);

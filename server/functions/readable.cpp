@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "server/formats/number_text.h"
 #include "server/functions/definition.h"
 
 namespace shardd::functions {
@@ -40,27 +41,29 @@ ColumnPtr runReadable(const Call& call) {
         double value = values[row];
         if (is_unsigned && value < 0) value += 18446744073709551616.0;
         size_t unit = 0;
-        while (std::abs(value) >= kBase && std::isfinite(value) && unit + 1 < kUnits.size()) {
+        while (std::abs(value) >= kBase && unit + 1 < kUnits.size()) {
             value /= kBase;
             ++unit;
         }
-        if (std::isnan(value) || std::isinf(value))
-            out.append(std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
-        else
+        if (std::abs(value) < 1e60) {
             out.append(fmt::format("{:.2f}", value));
+        } else {  // also nan and inf
+            Writer text;
+            formats::writeFloat(value, text);
+            out.append(text.view());
+        }
         out.append(kUnits[unit]);
     });
 }
 
-// -- durations
-// --------------------------------------------------------------------------------------------------------------
+// -- durations ------------------------------------------------------------------------------------
 
 struct DurationUnit {
     std::string_view plural;
     double seconds;
 };
 
-constexpr DurationUnit kDurations[] = {{"years", 31556952},    {"months", 2629746},    {"days", 86400},
+constexpr DurationUnit kDurations[] = {{"years", 31536000},    {"months", 2635200},    {"days", 86400},
                                        {"hours", 3600},        {"minutes", 60},        {"seconds", 1},
                                        {"milliseconds", 1e-3}, {"microseconds", 1e-6}, {"nanoseconds", 1e-9}};
 constexpr size_t kSecondsIndex = 5;
@@ -137,8 +140,7 @@ ColumnPtr runDuration(const Call& call) {
     });
 }
 
-// -- bar
-// ------------------------------------------------------------------------------------------------------------------
+// -- bar ------------------------------------------------------------------------------------------
 
 TypePtr typeOfBar(const Signature& call) {
     needCount(call, 3, 4);

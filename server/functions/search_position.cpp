@@ -130,7 +130,7 @@ ColumnPtr runCountSubstrings(const Call& call) {
     });
 }
 
-// -- tokens ---------------------------------------------------------------------------------------------
+// -- tokens ---------------------------------------------------------------------------------------
 
 bool isTokenByte(char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -178,7 +178,7 @@ ColumnPtr runHasToken(const Call& call) {
     return std::make_shared<NullableColumn>(std::move(found), Mask(call.rows, 0));
 }
 
-// -- subsequences -----------------------------------------------------------------------------------------
+// -- subsequences ---------------------------------------------------------------------------------
 
 TypePtr typeOfHasSubsequence(const Signature& call) {
     needCount(call, 2);
@@ -209,7 +209,7 @@ ColumnPtr runHasSubsequence(const Call& call) {
     });
 }
 
-// -- many needles -------------------------------------------------------------------------------------------
+// -- many needles ---------------------------------------------------------------------------------
 
 template <TypeKind kResult, bool kArray>
 TypePtr typeOfMultiSearch(const Signature& call) {

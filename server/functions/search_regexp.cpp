@@ -195,7 +195,7 @@ ColumnPtr runRegexpPosition(const Call& call) {
     });
 }
 
-// -- replacing ----------------------------------------------------------------------------------------------
+// -- replacing ------------------------------------------------------------------------------------
 
 /// A replacement taken apart: literal texts and the groups between them.
 struct Replacement {
@@ -308,7 +308,7 @@ ColumnPtr runRegexpQuoteMeta(const Call& call) {
     return eachText(call.rows, texts.totalBytes(), [&](size_t row, TextBuilder& out) {
         for (const char c : texts[row]) {
             if (c == '\0') {
-                out.append("\\0");
+                out.append(std::string_view("\\\0", 2));
                 continue;
             }
             if (kSpecial.find(c) != std::string_view::npos) out.append('\\');
@@ -317,7 +317,7 @@ ColumnPtr runRegexpQuoteMeta(const Call& call) {
     });
 }
 
-// -- splitting ----------------------------------------------------------------------------------------------
+// -- splitting ------------------------------------------------------------------------------------
 
 TypePtr typeOfSplitByRegexp(const Signature& call) {
     needCount(call, 2, 3);
@@ -357,8 +357,7 @@ ColumnPtr runSplitByRegexp(const Call& call) {
     return out.finish();
 }
 
-// -- many expressions
-// -----------------------------------------------------------------------------------------
+// -- many expressions -----------------------------------------------------------------------------
 
 template <TypeKind kResult, bool kArray>
 TypePtr typeOfMultiMatch(const Signature& call) {

@@ -10,6 +10,7 @@
 #include "common/columns/nullable_column.h"
 #include "common/columns/tuple_column.h"
 #include "common/types/type_parser.h"
+#include "server/functions/column_tools.h"
 #include "server/functions/definition.h"
 #include "server/functions/utf8.h"
 
@@ -17,8 +18,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- of the server and the session
-// --------------------------------------------------------------------------------------
+// -- of the server and the session ----------------------------------------------------------------
 
 template <auto kMember>
 ColumnPtr runText(const Call& call) {
@@ -31,7 +31,7 @@ ColumnPtr runNumber(const Call& call) {
 }
 
 /// What this server claims to be: the release whose answers it gives.
-constexpr std::string_view kVersion = "26.7.2.1";
+constexpr std::string_view kVersion = "26.7.1.1";
 
 ColumnPtr runVersion(const Call& call) { return constantText(kVersion, call.rows); }
 
@@ -64,8 +64,7 @@ ColumnPtr runNoTexts(const Call& call) {
     return createConstColumn(*call.type, Value(ArrayValue{}), call.rows);
 }
 
-// -- settings and macros
-// ----------------------------------------------------------------------------------------------------
+// -- settings and macros --------------------------------------------------------------------------
 
 std::string constantName(const Signature& call) {
     if (call.type(0)->kind() != TypeKind::String) illegalArgument(call, 0, "const String");
@@ -146,8 +145,7 @@ ColumnPtr runErrorName(const Call& call) {
     return ColumnPtr(std::move(result));
 }
 
-// -- columns as they are
-// ------------------------------------------------------------------------------------------------------
+// -- columns as they are --------------------------------------------------------------------------
 
 TypePtr typeOfAnything(const Signature& call) {
     needCount(call, 1);
@@ -236,8 +234,7 @@ ColumnPtr runEnumSize(const Call& call) {
                              call.rows);
 }
 
-// -- sizes
-// --------------------------------------------------------------------------------------------------------------------
+// -- sizes ----------------------------------------------------------------------------------------
 
 /// Bytes of the value at `row` in memory, as byteSize() counts: a string has 8 for its size, an array 8 for
 /// its offset.
@@ -277,7 +274,7 @@ ColumnPtr runByteSize(const Call& call) {
             for (uint64_t& size : sizes) size += argument.type->isNullable();
             continue;
         }
-        const ColumnPtr column = full(argument.column);
+        const ColumnPtr column = writeOutDictionaries(full(argument.column), argument.type);
         for (size_t row = 0; row < call.rows; ++row) sizes[row] += bytesOf(*column, row);
     }
     return fixedColumn(std::move(sizes));
@@ -326,8 +323,7 @@ ColumnPtr runVisibleWidth(const Call& call) {
     });
 }
 
-// -- actions
-// --------------------------------------------------------------------------------------------------------------------
+// -- actions --------------------------------------------------------------------------------------
 
 TypePtr typeOfThrowIf(const Signature& call) {
     if (call.count() < 1 || call.count() > 2)
@@ -470,7 +466,7 @@ std::span<const FunctionInfo> serverInfoFunctions() {
             "defaultValueOfArgumentType(5)", "0"),
         define<"getSizeOfEnumType", typeOfEnumSize, runEnumSize>("getSizeOfEnumType(enum)",
                                                                  "How many names the Enum has."),
-        define<"byteSize", typeOfByteSize, runByteSize, kSeesNulls>(
+        define<"byteSize", typeOfByteSize, runByteSize, kSeesNulls | kSeesDictionaries>(
             "byteSize(x, …)", "Bytes of the values in memory.", "byteSize('abc')", "11"),
         define<"visibleWidth", typeOfVisibleWidth, runVisibleWidth, kSeesNulls>(
             "visibleWidth(x)", "Cells of the text in a terminal.", "visibleWidth(123)", "3"),

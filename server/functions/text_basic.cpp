@@ -11,7 +11,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- length, empty ----------------------------------------------------------------------------------
+// -- length, empty --------------------------------------------------------------------------------
 
 bool isSizedKind(const Type& type) {
     return type.isString() || type.kind() == TypeKind::Array || type.kind() == TypeKind::Map;
@@ -72,7 +72,7 @@ ColumnPtr runLengthUtf8(const Call& call) {
     return eachRow<uint64_t>(call.rows, [&](size_t row) { return countCodePoints(texts[row]); });
 }
 
-// -- byte for byte ------------------------------------------------------------------------------------
+// -- byte for byte --------------------------------------------------------------------------------
 
 TypePtr typeOfSameText(const Signature& call) {
     needCount(call, 1);
@@ -168,7 +168,7 @@ ColumnPtr runReverseUtf8(const Call& call) {
     });
 }
 
-// -- joining ------------------------------------------------------------------------------------------
+// -- joining --------------------------------------------------------------------------------------
 
 /// Text of any argument: itself, or toString().
 ColumnPtr textOf(const Call& call, size_t i) {
@@ -213,7 +213,7 @@ ColumnPtr runConcatWithSeparator(const Call& call) {
     return joinTexts(call, 1, TextArgument(call.column(0))[0]);
 }
 
-// -- repeating ------------------------------------------------------------------------------------------
+// -- repeating ------------------------------------------------------------------------------------
 
 constexpr int64_t kMaxRepeats = 1'000'000;
 
@@ -247,7 +247,7 @@ ColumnPtr runSpace(const Call& call) {
     });
 }
 
-// -- codes ----------------------------------------------------------------------------------------------
+// -- codes ----------------------------------------------------------------------------------------
 
 ColumnPtr runAscii(const Call& call) {
     const TextArgument texts(call.column(0));
@@ -272,7 +272,7 @@ ColumnPtr runChar(const Call& call) {
     });
 }
 
-// -- ends -----------------------------------------------------------------------------------------------
+// -- ends -----------------------------------------------------------------------------------------
 
 TypePtr typeOfEnds(const Signature& call) {
     needCount(call, 2);

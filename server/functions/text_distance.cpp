@@ -29,12 +29,16 @@ Points pointsOf(std::string_view text) {
     return points;
 }
 
-template <typename Result, bool kUtf8, auto kDistance>
+/// As ClickHouse: where one text is empty, most of these answer the other one's bytes.
+template <typename Result, bool kUtf8, auto kDistance, bool kBytesWhenEmpty>
 ColumnPtr runDistance(const Call& call) {
     const TextArgument a(call.column(0));
     const TextArgument b(call.column(1));
-    return eachRow<Result>(
-        call.rows, [&](size_t row) { return kDistance(pointsOf<kUtf8>(a[row]), pointsOf<kUtf8>(b[row])); });
+    return eachRow<Result>(call.rows, [&](size_t row) -> Result {
+        if (kBytesWhenEmpty && (a[row].empty() || b[row].empty()))
+            return static_cast<Result>(a[row].size() + b[row].size());
+        return kDistance(pointsOf<kUtf8>(a[row]), pointsOf<kUtf8>(b[row]));
+    });
 }
 
 constexpr size_t kMostLetters = 1 << 16;
@@ -131,8 +135,7 @@ double jaccardIndex(const Points& a, const Points& b) {
     return all == 0 ? 0 : static_cast<double>(common) / static_cast<double>(all);
 }
 
-// -- of one string
-// ----------------------------------------------------------------------------------------------------------
+// -- of one string --------------------------------------------------------------------------------
 
 ColumnPtr runSoundex(const Call& call) {
     static constexpr std::string_view kCodes = "01230120022455012623010202";  // of A … Z; 0 is not written
@@ -248,8 +251,7 @@ ColumnPtr runCompareSubstrings(const Call& call) {
     });
 }
 
-// -- other bases
-// ----------------------------------------------------------------------------------------------------------------
+// -- other bases ----------------------------------------------------------------------------------
 
 TypePtr typeOfConv(const Signature& call) {
     needCount(call, 3);
@@ -303,27 +305,28 @@ ColumnPtr runConv(const Call& call) {
                     [&](size_t row, TextBuilder& out) { convertBase(texts[row], from[row], to[row], out); });
 }
 
-#define DISTANCE(name, result, utf8, of, words)                                                       \
-    define<name, textsTo<result, 2>,                                                                  \
-           runDistance<std::conditional_t<result == TypeKind::Float64, double, uint64_t>, utf8, of>>( \
-        name "(a, b)", words)
+#define DISTANCE(name, result, utf8, of, bytes_when_empty, words)                                   \
+    define<name, textsTo<result, 2>,                                                                \
+           runDistance<std::conditional_t<result == TypeKind::Float64, double, uint64_t>, utf8, of, \
+                       bytes_when_empty>>(name "(a, b)", words)
 
 }  // namespace
 
 std::span<const FunctionInfo> textDistanceFunctions() {
     static const FunctionInfo kList[] = {
-        DISTANCE("editDistance", TypeKind::UInt64, false, editDistance,
+        DISTANCE("editDistance", TypeKind::UInt64, false, editDistance, true,
                  "Insertions, deletions and changes from one to the other."),
-        DISTANCE("editDistanceUTF8", TypeKind::UInt64, true, editDistance, "The same for code points."),
-        DISTANCE("damerauLevenshteinDistance", TypeKind::UInt64, false, damerauDistance,
+        DISTANCE("editDistanceUTF8", TypeKind::UInt64, true, editDistance, true, "The same for code points."),
+        DISTANCE("damerauLevenshteinDistance", TypeKind::UInt64, false, damerauDistance, true,
                  "The same with neighbours exchanged."),
-        DISTANCE("byteHammingDistance", TypeKind::UInt64, false, hammingDistance,
+        DISTANCE("byteHammingDistance", TypeKind::UInt64, false, hammingDistance, true,
                  "In how many bytes they differ."),
-        DISTANCE("jaroSimilarity", TypeKind::Float64, false, jaroSimilarity, "Jaro's similarity."),
-        DISTANCE("jaroWinklerSimilarity", TypeKind::Float64, false, jaroWinklerSimilarity,
+        DISTANCE("jaroSimilarity", TypeKind::Float64, false, jaroSimilarity, true, "Jaro's similarity."),
+        DISTANCE("jaroWinklerSimilarity", TypeKind::Float64, false, jaroWinklerSimilarity, true,
                  "Winkler's similarity."),
-        DISTANCE("stringJaccardIndex", TypeKind::Float64, false, jaccardIndex, "The share of common bytes."),
-        DISTANCE("stringJaccardIndexUTF8", TypeKind::Float64, true, jaccardIndex,
+        DISTANCE("stringJaccardIndex", TypeKind::Float64, false, jaccardIndex, false,
+                 "The share of common bytes."),
+        DISTANCE("stringJaccardIndexUTF8", TypeKind::Float64, true, jaccardIndex, false,
                  "The share of common code points."),
         define<"soundex", typeOfSoundex, runSoundex>("soundex(text)", "How it sounds in English.",
                                                      "soundex('Rupert')", "R163"),

@@ -9,8 +9,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- replace
-// ------------------------------------------------------------------------------------------------------------
+// -- replace --------------------------------------------------------------------------------------
 
 TypePtr typeOfReplace(const Signature& call) {
     needCount(call, 3);
@@ -44,8 +43,7 @@ ColumnPtr runReplace(const Call& call) {
     });
 }
 
-// -- translate
-// ------------------------------------------------------------------------------------------------------------
+// -- translate ------------------------------------------------------------------------------------
 
 std::vector<std::string_view> codePoints(std::string_view text) {
     std::vector<std::string_view> points;
@@ -98,8 +96,7 @@ ColumnPtr runTranslate(const Call& call) {
     });
 }
 
-// -- overlay
-// ----------------------------------------------------------------------------------------------------------------
+// -- overlay --------------------------------------------------------------------------------------
 
 TypePtr typeOfOverlay(const Signature& call) {
     needCount(call, 3, 4);
@@ -141,8 +138,7 @@ ColumnPtr runOverlay(const Call& call) {
     });
 }
 
-// -- format
-// -------------------------------------------------------------------------------------------------------------------
+// -- format ---------------------------------------------------------------------------------------
 
 /// A pattern with {} or {0}: literals, and the argument that follows each but the last.
 struct Pattern {
@@ -216,8 +212,7 @@ ColumnPtr runFormat(const Call& call) {
     });
 }
 
-// -- printf
-// -------------------------------------------------------------------------------------------------------------------
+// -- printf ---------------------------------------------------------------------------------------
 
 /// One %… of a pattern, and the literal text before it.
 struct Directive {
@@ -225,6 +220,9 @@ struct Directive {
     std::string flags;  // from '%' up to, without, the conversion
     char conversion = 0;
 };
+
+/// So that no width or precision has more than five digits or so: texts of gigabytes otherwise.
+constexpr size_t kMostFlags = 8;
 
 std::vector<Directive> parseDirectives(std::string_view text, std::string& tail) {
     std::vector<Directive> directives;
@@ -244,6 +242,8 @@ std::vector<Directive> parseDirectives(std::string_view text, std::string& tail)
                 std::string_view("diuoxXfFeEgGaAcs").find(text[end]) == std::string_view::npos)
                 throw Error(ErrorCode::BAD_ARGUMENTS, "Unsupported format in printf: {}", text.substr(i));
             current.flags = text.substr(i, end - i);
+            if (current.flags.size() > kMostFlags)
+                throw Error(ErrorCode::BAD_ARGUMENTS, "Too wide a format in printf: {}", current.flags);
             current.conversion = text[end];
             directives.push_back(std::exchange(current, {}));
             i = end;

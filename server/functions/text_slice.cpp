@@ -111,7 +111,7 @@ ColumnPtr runRight(const Call& call) {
     });
 }
 
-// -- padding ------------------------------------------------------------------------------------------
+// -- padding --------------------------------------------------------------------------------------
 
 constexpr int64_t kMaxPadded = 1'000'000;
 
@@ -150,7 +150,7 @@ ColumnPtr runPad(const Call& call) {
     });
 }
 
-// -- trimming -----------------------------------------------------------------------------------------
+// -- trimming -------------------------------------------------------------------------------------
 
 TypePtr typeOfTrim(const Signature& call) {
     needCount(call, 1, 2);
@@ -181,7 +181,7 @@ ColumnPtr runTrim(const Call& call) {
     });
 }
 
-// -- by separators and lines ----------------------------------------------------------------------------
+// -- by separators and lines ----------------------------------------------------------------------
 
 TypePtr typeOfSubstringIndex(const Signature& call) {
     needCount(call, 3);

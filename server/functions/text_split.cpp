@@ -35,8 +35,7 @@ ColumnPtr cutRows(const Call& call, size_t text_argument, size_t limit_argument,
     return out.finish();
 }
 
-// -- by separators
-// ------------------------------------------------------------------------------------------------------
+// -- by separators --------------------------------------------------------------------------------
 
 TypePtr typeOfSplitBy(const Signature& call) {
     needCount(call, 2, 3);
@@ -110,8 +109,7 @@ TypePtr typeOfRuns(const Signature& call) {
     return texts();
 }
 
-// -- ngrams
-// ---------------------------------------------------------------------------------------------------------------
+// -- ngrams ---------------------------------------------------------------------------------------
 
 TypePtr typeOfNgrams(const Signature& call) {
     needCount(call, 2);
@@ -136,8 +134,7 @@ ColumnPtr runNgrams(const Call& call) {
     });
 }
 
-// -- joining
-// ---------------------------------------------------------------------------------------------------------------
+// -- joining --------------------------------------------------------------------------------------
 
 TypePtr typeOfJoin(const Signature& call) {
     needCount(call, 1, 2);
@@ -202,8 +199,7 @@ ColumnPtr runReverseBy(const Call& call) {
     });
 }
 
-// -- key-value pairs
-// ----------------------------------------------------------------------------------------------------------
+// -- key-value pairs ------------------------------------------------------------------------------
 
 TypePtr typeOfPairs(const Signature& call) {
     needCount(call, 1, 5);

@@ -24,8 +24,7 @@ TypePtr typeOfUnicode(const Signature& call) {
     return types::string();
 }
 
-// -- case
-// -----------------------------------------------------------------------------------------------------------------
+// -- case -----------------------------------------------------------------------------------------
 
 enum class Case { Lower, Upper, Fold };
 
@@ -99,8 +98,7 @@ ColumnPtr runInitcap(const Call& call) {
     });
 }
 
-// -- normal forms
-// -----------------------------------------------------------------------------------------------------------
+// -- normal forms ---------------------------------------------------------------------------------
 
 using Normalizer = const icu::Normalizer2* (*)(UErrorCode&);
 
@@ -161,8 +159,7 @@ ColumnPtr runRemoveDiacritics(const Call& call) {
     });
 }
 
-// -- validity
-// -----------------------------------------------------------------------------------------------------------------
+// -- validity -------------------------------------------------------------------------------------
 
 bool isValidUtf8(std::string_view text) {
     for (size_t at = 0, size = 0; at < text.size(); at += size) {
@@ -207,8 +204,7 @@ TypePtr typeOfToValid(const Signature& call) {
     return types::string();
 }
 
-// -- character sets
-// -----------------------------------------------------------------------------------------------------------
+// -- character sets -------------------------------------------------------------------------------
 
 struct Converter {
     explicit Converter(const std::string& name) {
@@ -256,8 +252,7 @@ ColumnPtr runConvert(const Call& call) {
     });
 }
 
-// -- entities
-// -----------------------------------------------------------------------------------------------------------------
+// -- entities -------------------------------------------------------------------------------------
 
 ColumnPtr runEncodeXml(const Call& call) {
     const TextArgument texts(call.column(0));
@@ -364,8 +359,7 @@ ColumnPtr runDecodeEntities(const Call& call) {
     });
 }
 
-// -- ends, case ignored
-// -----------------------------------------------------------------------------------------------------------
+// -- ends, case ignored ---------------------------------------------------------------------------
 
 template <bool kStarts>
 ColumnPtr runEnds(const Call& call) {

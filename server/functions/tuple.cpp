@@ -8,8 +8,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- tuple, tupleElement
-// ------------------------------------------------------------------------------------------------
+// -- tuple, tupleElement --------------------------------------------------------------------------
 
 TypePtr typeOfTuple(const Signature& call) {
     std::vector<TypePtr> elements;
@@ -90,8 +89,7 @@ ColumnPtr runElement(const Call& call) {
     return result;
 }
 
-// -- whole tuples
-// -----------------------------------------------------------------------------------------------------------
+// -- whole tuples ---------------------------------------------------------------------------------
 
 TypePtr typeOfConcat(const Signature& call) {
     needCount(call, 1, SIZE_MAX);
@@ -213,8 +211,7 @@ ColumnPtr runFlatten(const Call& call) {
     return std::make_shared<TupleColumn>(std::move(elements), call.rows);
 }
 
-// -- element by element
-// ---------------------------------------------------------------------------------------------------------
+// -- element by element ---------------------------------------------------------------------------
 
 NamedColumn elementOf(const NamedColumn& argument, size_t i) {
     if (!argument.column) return {"", argument.type->child(i), nullptr};

@@ -22,8 +22,7 @@ size_t findAny(std::string_view text, std::string_view stops, size_t from = 0) {
     return found == std::string_view::npos ? text.size() : found;
 }
 
-// -- parts
-// --------------------------------------------------------------------------------------------------------------
+// -- parts ----------------------------------------------------------------------------------------
 
 std::string_view protocolOf(std::string_view url) {
     if (url.empty() || !isAlpha(url[0])) return {};
@@ -146,7 +145,7 @@ std::string_view pathOf(std::string_view url) {
 std::string_view queryAndFragmentOf(std::string_view url) {
     const size_t start = findAny(url, "?#");
     if (start == url.size()) return {};
-    return url[start] == '?' ? url.substr(start + 1) : url.substr(start + 1);
+    return url[start] == '?' ? url.substr(start + 1) : url.substr(start);
 }
 
 std::string_view queryOf(std::string_view url) {
@@ -203,8 +202,7 @@ ColumnPtr runPort(const Call& call) {
     });
 }
 
-// -- without parts
-// ----------------------------------------------------------------------------------------------------------
+// -- without parts --------------------------------------------------------------------------------
 
 template <auto kCut>
 ColumnPtr runCut(const Call& call) {
@@ -233,8 +231,7 @@ void cutQueryAndFragment(std::string_view url, TextBuilder& out) {
     out.append(url.substr(0, findAny(url, "?#")));
 }
 
-// -- parameters
-// ---------------------------------------------------------------------------------------------------------------
+// -- parameters -----------------------------------------------------------------------------------
 
 /// Where "name=" stands as a parameter of the URL; npos when it does not.
 size_t findParameter(std::string_view url, std::string_view name) {
@@ -330,8 +327,7 @@ ColumnPtr runParameters(const Call& call) {
     return out.finish();
 }
 
-// -- hierarchies
-// ----------------------------------------------------------------------------------------------------------------
+// -- hierarchies ----------------------------------------------------------------------------------
 
 /// The URL (or its path) up to every '/', '?' and '#'.
 template <bool kPath>
@@ -364,8 +360,7 @@ ColumnPtr runHierarchy(const Call& call) {
     return out.finish();
 }
 
-// -- percent signs
-// ----------------------------------------------------------------------------------------------------------------
+// -- percent signs --------------------------------------------------------------------------------
 
 int hexValue(char c) {
     if (c >= '0' && c <= '9') return c - '0';

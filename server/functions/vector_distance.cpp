@@ -10,8 +10,7 @@ namespace shardd::functions {
 
 namespace {
 
-// -- arrays
-// -----------------------------------------------------------------------------------------------------------------
+// -- arrays ---------------------------------------------------------------------------------------
 
 /// Float32 when all elements are; otherwise Float64.
 TypePtr floatOf(const Signature& call, size_t arrays) {
@@ -77,7 +76,7 @@ ColumnPtr asFloats(const TypePtr& type, std::vector<double>&& values) {
 }
 
 double powerOf(const Call& call, Norm norm, size_t i) {
-    if (norm != Norm::Lp) return 2;
+    if (norm != Norm::Lp || call.rows == 0) return 2;
     const double p = DoubleArgument(call.column(i), call.argumentType(i))[0];
     if (!(p >= 1) || !std::isfinite(p))
         throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
@@ -129,8 +128,7 @@ ColumnPtr runCosineOnArrays(const Call& call) {
     return asFloats(call.type, std::move(results));
 }
 
-// -- tuples: by the functions of numbers, so that types are theirs
-// ------------------------------------------------------------
+// -- tuples: by the functions of numbers, so that types are theirs --------------------------------
 
 NamedColumn apply(std::string_view function, std::vector<NamedColumn> arguments, size_t rows, bool run) {
     const auto resolved = resolveFunction(function, arguments, nullptr);
