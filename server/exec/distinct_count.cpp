@@ -44,6 +44,8 @@ public:
         groups_ = std::make_unique<Aggregator>(std::move(plan), place.header, place.context);
     }
 
+    void totals(Block /*block*/) override {}
+
     Flow consume(size_t worker, Block block) override {
         for (Distinct& distinct : distinct_) distinct.pairs->add(worker, block);
         // Every row has an x, so without other calls the distinct pairs know all groups.

@@ -41,6 +41,17 @@ Flow GroupingSetOutput::consume(size_t worker, Block block) {
 
 namespace {
 
+/// Passes a row on, and says it once more as the totals.
+class GrandTotal final : public ForwardingSink {
+public:
+    using ForwardingSink::ForwardingSink;
+
+    Flow consume(size_t worker, Block block) override {
+        next_.totals(block);
+        return next_.consume(worker, std::move(block));
+    }
+};
+
 /// WITH ROLLUP and WITH CUBE: keeps the groups by all keys with their states, and merges them once more for
 /// each level.
 class RollupSink final : public ForwardingSink {
@@ -81,9 +92,13 @@ private:
         }
         for (const plan::AggregateCall& call : step_.calls)
             header.columns.push_back(place_.header.get(call.name));
+        const size_t aggregator_keys = plan.keys.size();
         Aggregator aggregator(std::move(plan), std::move(header), place_.context);
         for (const Block& block : blocks_) aggregator.add(0, block);
-        GroupingSetOutput output(place_.header, level, next_);
+        const bool is_grand_total = aggregator_keys == 0;
+        GrandTotal grand_total(next_);
+        Sink& next = is_grand_total && step_.totals ? static_cast<Sink&>(grand_total) : next_;
+        GroupingSetOutput output(place_.header, level, next);
         aggregator.finish(output);
     }
 

@@ -18,6 +18,9 @@ public:
 
     Flow consume(size_t worker, Block block) override { return aggregator_.add(worker, block); }
 
+    /// Totals of a subquery are no rows.
+    void totals(Block /*block*/) override {}
+
     void finish() override {
         aggregator_.finish(next_);
         next_.finish();
@@ -48,6 +51,8 @@ public:
                 std::make_unique<Aggregator>(std::move(plan), std::move(header), place.context));
         }
     }
+
+    void totals(Block /*block*/) override {}
 
     Flow consume(size_t worker, Block block) override {
         Flow flow = Flow::More;

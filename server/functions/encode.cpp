@@ -3,6 +3,7 @@
 #include <array>
 
 #include "common/columns/create_column.h"
+#include "common/columns/state_column.h"
 #include "server/functions/definition.h"
 
 namespace shardd::functions {
@@ -23,7 +24,8 @@ TypePtr typeOfDigits(const Signature& call) {
         throw Error(ErrorCode::ILLEGAL_COLUMN, "Illegal column {} of argument of function {}", type.name(),
                     call.name);
     if (!type.isString() && !type.isNumber() && kind != TypeKind::Date && kind != TypeKind::DateTime &&
-        kind != TypeKind::UUID && kind != TypeKind::IPv4 && kind != TypeKind::IPv6)
+        kind != TypeKind::UUID && kind != TypeKind::IPv4 && kind != TypeKind::IPv6 &&
+        !(kind == TypeKind::AggregateFunction && call.name == "hex"))
         illegalArgument(call, 0);
     return types::string();
 }
@@ -45,8 +47,23 @@ void writeBin(uint8_t byte, TextBuilder& out) {
     for (int bit = 7; bit >= 0; --bit) out.append(static_cast<char>('0' + (byte >> bit & 1)));
 }
 
+/// The states as their bytes on the wire.
+ColumnPtr serializedStates(const Column& column) {
+    const auto& states = as<StateColumn>(column);
+    auto texts = std::make_shared<StringColumn>();
+    for (size_t row = 0; row < states.size(); ++row) texts->insertText(states.value(row).get<std::string>());
+    return texts;
+}
+
 template <auto kWrite>
 ColumnPtr runDigits(const Call& call) {
+    if (call.argumentType(0)->kind() == TypeKind::AggregateFunction) {
+        const ColumnPtr serialized = serializedStates(*full(call.column(0)));
+        const TextArgument bytes(serialized);
+        return eachText(call.rows, bytes.totalBytes() * 2, [&](size_t row, TextBuilder& out) {
+            for (const char c : bytes[row]) kWrite(static_cast<uint8_t>(c), out);
+        });
+    }
     const TextArgument texts(call.column(0));
     const Order order = orderOf(*call.argumentType(0));
     return eachText(call.rows, texts.totalBytes() * 2, [&](size_t row, TextBuilder& out) {

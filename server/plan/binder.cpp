@@ -165,6 +165,8 @@ QueryTreePtr Binder::bindSelect(const sql::Select& select, const Scope* parent, 
     if (select.qualify) query->qualify = bindClause(select.qualify, scope, nullptr).node;
     bindOrderBy(select, scope);
     bindLimits(select, scope);
+    if (!parent && query_depth_ == 1) foldLimitSettings(*query);
+    if (query->settings->group_by_use_nulls && (query->rollup || query->cube || !query->grouping_sets.empty())) makeKeysNullable(*query);
     collectAggregates(*query);
     checkAggregation(*query);
     if (query->projection.empty()) throw Error(ErrorCode::EMPTY_LIST_OF_COLUMNS_QUERIED, "Empty list of columns in SELECT query");
@@ -349,7 +351,8 @@ TableSourcePtr Binder::bindTableFunction(const sql::TableExpression& table, Scop
         if (const auto* identifier = sql::as<sql::Identifier>(expression.get())) {
             argument.identifier = identifier->parts;
         } else if (const auto* function = sql::as<sql::Function>(expression.get());
-                   !(function && context_.catalog && context_.catalog->findTableFunction(function->name))) {
+                   !(function && (function->name == "view" ||
+                                  (context_.catalog && context_.catalog->findTableFunction(function->name))))) {
             const NodePtr node = bind(expression, scope).node;
             if (node->kind == Node::Kind::Constant) {
                 argument.value = node->constant->value(0);

@@ -88,6 +88,9 @@ private:
     void addGroupKeyNode(const NodePtr& node, QueryNode& query, std::vector<size_t>* set);
     void collectKeysOfAll(const NodePtr& node, QueryNode& query);
     void bindOrderBy(const sql::Select& select, Scope& scope);
+    void makeKeysNullable(QueryNode& query);
+    NodePtr withNullableKeys(const NodePtr& node, const QueryNode& query);
+    void foldLimitSettings(QueryNode& query);
     OrderItem bindOrderElement(const sql::OrderElement& element, Scope& scope);
     void bindLimits(const sql::Select& select, Scope& scope);
     NodePtr bindLimit(const sql::ExpressionPtr& expression, Scope& scope, const char* clause);
@@ -135,7 +138,8 @@ private:
     // -- binder_in.cpp -----------------------------------------------------------------------------
     Bound bindIn(const sql::Function& call, Scope& scope);
     NodePtr bindSet(const sql::ExpressionPtr& right, const NodePtr& left, Scope& scope, std::string& name);
-    NodePtr literalSet(std::vector<NodePtr> elements, const NodePtr& left, const std::string& text);
+    /// `right`: the whole right side as one constant.
+    NodePtr literalSet(std::vector<NodePtr> elements, const NodePtr& left, const NodePtr& right, const std::string& text);
     NodePtr subquerySet(QueryTreePtr tree, const std::string& table);
     QueryTreePtr selectAll(const TableSourcePtr& source);
 

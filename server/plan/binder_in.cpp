@@ -5,6 +5,7 @@
 #include "server/functions/set.h"
 #include "server/plan/binder_impl.h"
 #include "server/plan/node_name.h"
+#include "server/plan/set_name.h"
 #include "server/sql/printer.h"
 
 namespace shardd::plan {
@@ -75,24 +76,26 @@ NodePtr Binder::bindSet(const sql::ExpressionPtr& right, const NodePtr& left, Sc
         }
         name = sql::toText(*right);
         if (!constant) return makeFunction("array", std::move(elements));
-        if (!isList(holds_tuples)) elements = {makeFunction("tuple", std::move(elements))};
-        return literalSet(std::move(elements), left, name);
+        const NodePtr whole = makeFunction("tuple", elements);
+        if (!isList(holds_tuples)) elements = {whole};
+        return literalSet(std::move(elements), left, whole, name);
     }
     if (literal && literal->value.is<sql::Literal::Tuple>()) {
         const auto& items = literal->value.as<sql::Literal::Tuple>()->items;
         const bool holds_tuples = !items.empty() && items[0].is<sql::Literal::Tuple>();
         name = sql::toText(literal->value);
+        const NodePtr whole = bindLiteral(literal->value).node;
         if (isList(holds_tuples)) {
             for (const sql::Literal& item : items) elements.push_back(bindLiteral(item).node);
         } else {
-            elements.push_back(bindLiteral(literal->value).node);
+            elements.push_back(whole);
         }
-        return literalSet(std::move(elements), left, name);
+        return literalSet(std::move(elements), left, whole, name);
     }
     if (literal && literal->value.is<sql::Literal::Array>() && left->type->kind() != TypeKind::Array) {
         for (const sql::Literal& item : literal->value.as<sql::Literal::Array>()->items) elements.push_back(bindLiteral(item).node);
         name = sql::toText(literal->value);
-        return literalSet(std::move(elements), left, name);
+        return literalSet(std::move(elements), left, bindLiteral(literal->value).node, name);
     }
     Bound bound = bind(right, scope);
     name = bound.name;
@@ -110,12 +113,12 @@ NodePtr Binder::bindSet(const sql::ExpressionPtr& right, const NodePtr& left, Sc
             element->constant = std::move(one);
             elements.push_back(finishNode(std::move(element)));
         }
-        return literalSet(std::move(elements), left, name);
+        return literalSet(std::move(elements), left, constant, name);
     }
-    return literalSet({constant}, left, name);
+    return literalSet({constant}, left, constant, name);
 }
 
-NodePtr Binder::literalSet(std::vector<NodePtr> elements, const NodePtr& left, const std::string& text) {
+NodePtr Binder::literalSet(std::vector<NodePtr> elements, const NodePtr& left, const NodePtr& right, const std::string& text) {
     const TypePtr left_type = removeLowCardinality(left->type);
     std::vector<TypePtr> set_types = left_type->kind() == TypeKind::Tuple ? left_type->children() : std::vector<TypePtr>{left_type};
     const bool rows = left_type->kind() == TypeKind::Tuple;
@@ -157,7 +160,9 @@ NodePtr Binder::literalSet(std::vector<NodePtr> elements, const NodePtr& left, c
     node->type = types::simple(TypeKind::Set);
     node->constant = functions::makeSetColumn(builder.finish(), 1);
     node->set_elements = std::move(elements);
-    node->name = "__set_" + text;
+    const std::optional<std::string> name =
+        right ? literalSetName(*left->type, *right->type, *right->constant) : std::nullopt;
+    node->name = name.value_or("__set_" + text);
     node->old_name = text;
     return node;
 }

@@ -111,7 +111,10 @@ void Binder::addGroupKeyNode(const NodePtr& node, QueryNode& query, std::vector<
     }
     if (node->type->kind() == TypeKind::AggregateFunction)
         throw Error(ErrorCode::DATA_TYPE_CANNOT_BE_USED_IN_KEY, "Type {} cannot be used in GROUP BY", node->type->name());
-    if (node->kind == Node::Kind::Constant && !set) return;  // changes nothing but that there is a GROUP BY
+    if (node->kind == Node::Kind::Constant && !set) {
+        query.constant_keys.push_back(node);
+        return;
+    }
     auto found = std::find_if(query.group_by.begin(), query.group_by.end(), [&](const NodePtr& key) { return key->name == node->name; });
     const auto index = static_cast<size_t>(found - query.group_by.begin());
     if (found == query.group_by.end()) query.group_by.push_back(node);
@@ -171,6 +174,56 @@ OrderItem Binder::bindOrderElement(const sql::OrderElement& element, Scope& scop
     if (element.fill_step) item.fill_step = bindClause(element.fill_step, scope, "WITH FILL").node;
     if (element.fill_staleness) item.fill_staleness = bindClause(element.fill_staleness, scope, "WITH FILL").node;
     return item;
+}
+
+NodePtr Binder::withNullableKeys(const NodePtr& node, const QueryNode& query) {
+    if (!node) return node;
+    if (containsName(query.group_by, node->name)) {
+        auto key = std::make_shared<Node>(*node);
+        key->type = makeNullable(node->type);
+        return key;
+    }
+    if (node->kind != Node::Kind::Function) return node;
+    std::vector<NodePtr> arguments;
+    bool changed = false;
+    for (const NodePtr& argument : node->arguments) {
+        arguments.push_back(withNullableKeys(argument, query));
+        changed = changed || arguments.back() != argument;
+    }
+    return changed ? makeFunction(node->function_name, std::move(arguments)) : node;
+}
+
+/// group_by_use_nulls: behind ROLLUP, CUBE and GROUPING SETS keys may be NULL, so everything over them is Nullable.
+void Binder::makeKeysNullable(QueryNode& query) {
+    for (Projection& projection : query.projection) projection.node = withNullableKeys(projection.node, query);
+    query.having = withNullableKeys(query.having, query);
+    query.qualify = withNullableKeys(query.qualify, query);
+    for (OrderItem& item : query.order_by) item.node = withNullableKeys(item.node, query);
+    for (NodePtr& node : query.limit_by) node = withNullableKeys(node, query);
+}
+
+/// `SETTINGS limit = x, offset = y` are a LIMIT over the outermost query, and travel in its text.
+void Binder::foldLimitSettings(QueryNode& query) {
+    const uint64_t limit = query.settings->limit;
+    const uint64_t offset = query.settings->offset;
+    if (limit == 0 && offset == 0) return;
+    const auto number = [&](const NodePtr& node) { return node ? node->constant->value(0).to<uint64_t>() : 0; };
+    const auto constant = [&](uint64_t value) {
+        auto node = std::make_shared<Node>();
+        node->type = types::uint64();
+        node->constant = full(createConstColumn(*node->type, Value(value), 1));
+        return finishNode(std::move(node));
+    };
+    if (query.limit) {
+        const uint64_t written = number(query.limit);
+        const uint64_t left = written > offset ? written - offset : 0;
+        query.limit = constant(limit == 0 ? left : std::min(left, limit));
+    } else if (limit > 0) {
+        query.limit = constant(limit);
+    }
+    if (offset > 0 || query.offset) query.offset = constant(number(query.offset) + offset);
+    query.settings.reset("limit");
+    query.settings.reset("offset");
 }
 
 void Binder::bindOrderBy(const sql::Select& select, Scope& scope) {
@@ -239,6 +292,12 @@ void Binder::checkAggregation(const QueryNode& query) {
         walk(root, [&](const NodePtr& node) {
             if (containsName(query.group_by, node->name)) return false;
             if (node->kind == Node::Kind::Aggregate) return false;
+            if (node->kind == Node::Kind::Grouping) {
+                for (const NodePtr& argument : node->arguments)
+                    if (!containsName(query.group_by, argument->name))
+                        throw Error(ErrorCode::BAD_ARGUMENTS, "Argument of GROUPING function {} is not a part of GROUP BY clause", argument->old_name);
+                return false;
+            }
             if (node->kind == Node::Kind::Column || (node->kind == Node::Kind::ArrayJoinColumn && !node->has_array_join)) {
                 const TableSource* source = node->source.get();
                 const std::string qualified = source && !source->table.empty()   ? source->database + "." + source->table + "." + node->column

@@ -247,7 +247,11 @@ sql::ExpressionPtr SyntaxMaker::call(const Node& node) const {
 }
 
 sql::ExpressionPtr SyntaxMaker::inCall(const Node& node) const {
-    return makeCall(node.function_name, {expression(*node.arguments[0]), expression(*node.arguments[1])});
+    std::string name = node.function_name;
+    // A set that was sent is global, however the query was written.
+    if (options_.sent_sets.contains(node.arguments[1]->name) && !name.starts_with("global"))
+        name = name.starts_with("not") ? "globalNot" + name.substr(3) : "globalIn";
+    return makeCall(name, {expression(*node.arguments[0]), expression(*node.arguments[1])});
 }
 
 sql::ExpressionPtr SyntaxMaker::set(const Node& node) const {
@@ -428,7 +432,7 @@ void SyntaxMaker::groupBy(const QueryNode& query, sql::Select& select) const {
     select.cube = query.cube;
     select.totals = query.totals;
     if (query.grouping_sets.empty()) {
-        select.group_by = list(query.group_by);
+        select.group_by = list(query.group_by.empty() ? query.constant_keys : query.group_by);
         return;
     }
     select.group_by_grouping_sets = true;

@@ -154,6 +154,7 @@ struct RollupStep {
     std::vector<AggregateCall> calls;  // arguments: the state column
     bool cube = false;
     bool use_nulls = false;  // group_by_use_nulls: keys that a level leaves out are NULL, key types Nullable
+    bool totals = false;     // the level without keys is the totals row too
 };
 
 struct SortKey {

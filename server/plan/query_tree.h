@@ -177,6 +177,8 @@ struct QueryNode {
     NodePtr where;
     bool has_group_by = false;
     std::vector<NodePtr> group_by;
+    /// Keys that change nothing but that there is a GROUP BY: left out of group_by.
+    std::vector<NodePtr> constant_keys;
     std::vector<std::vector<size_t>> grouping_sets;
     bool rollup = false, cube = false, totals = false;
     NodePtr having;

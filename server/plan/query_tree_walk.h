@@ -48,11 +48,13 @@ inline void addDistinct(std::vector<NodePtr>& nodes, const NodePtr& node) {
     if (!containsName(nodes, node->name)) nodes.push_back(node);
 }
 
-/// Whether no column, aggregate or parameter stands below: the same for every row.
+/// Whether no column, aggregate or parameter stands below, and nothing that depends on the server (hostName(),
+/// shardNum()): the same for every row, wherever it is computed.
 inline bool isRowless(const NodePtr& node) {
     bool rowless = true;
     walk(node, [&](const NodePtr& inner) {
-        if (inner->kind != Node::Kind::Constant && inner->kind != Node::Kind::Function && inner->kind != Node::Kind::Set) rowless = false;
+        const bool is_call = inner->kind == Node::Kind::Function && !inner->function->traits().server_constant;
+        if (inner->kind != Node::Kind::Constant && !is_call && inner->kind != Node::Kind::Set) rowless = false;
         return rowless;
     });
     return rowless;

@@ -263,7 +263,7 @@ void SelectPlanner::planAggregation() {
     Block header;
     if (!query_.grouping_sets.empty()) addColumn(header, "__grouping_set", types::uint64());
     // Keys that a grouping set leaves out are NULL where that is wanted, defaults else.
-    const bool nulls = !query_.grouping_sets.empty() && query_.settings->group_by_use_nulls && finish_here && from_ != Stage::WithMergeableState;
+    const bool nulls = query_.settings->group_by_use_nulls && !query_.grouping_sets.empty();
     for (const NodePtr& key : query_.group_by) addColumn(header, key->name, nulls ? makeNullable(key->type) : key->type);
     for (const NodePtr& node : query_.aggregates)
         addColumn(header, node->name, finish_here ? node->type : node->aggregate->stateType());
@@ -312,6 +312,7 @@ void SelectPlanner::planAfterStates() {
         rollup.calls = calls(true);
         rollup.cube = query_.cube;
         rollup.use_nulls = query_.settings->group_by_use_nulls;
+        rollup.totals = query_.totals;
         Block header;
         addColumn(header, "__grouping_set", types::uint64());
         for (const NodePtr& key : query_.group_by) addColumn(header, key->name, rollup.use_nulls ? makeNullable(key->type) : key->type);

@@ -80,6 +80,18 @@ bool scanCanEvaluate(const NodePtr& condition) {
     return can;
 }
 
+/// Whether a table (not remote() or cluster()) whose rows are on shards stands anywhere in its FROM.
+bool readsShardedTable(const QueryTree& tree) {
+    for (const QueryTreePtr& operand : tree.operands)
+        if (readsShardedTable(*operand)) return true;
+    if (!tree.select) return false;
+    for (const TableSourcePtr& source : tree.select->sources) {
+        if (source->kind == TableSource::Kind::Table && source->storage->distributed()) return true;
+        if (source->subquery && readsShardedTable(*source->subquery)) return true;
+    }
+    return false;
+}
+
 /// The tree with only the needed columns in its SELECT list, where leaving one out changes nothing else.
 QueryTreePtr pruneProjection(const QueryTreePtr& tree, const std::vector<std::string>& needed) {
     if (tree->operation != SetOperation::Select || tree->select->distinct || tree->select->totals) return tree;
@@ -225,7 +237,8 @@ Block SelectPlanner::remoteHeader(Stage stage) const {
     }
     if (stage == Stage::WithMergeableState && query_.aggregated()) {
         if (!query_.grouping_sets.empty()) add("__grouping_set", types::uint64());
-        for (const NodePtr& key : query_.group_by) add(key->name, key->type);
+        const bool nullable_keys = query_.settings->group_by_use_nulls && !query_.grouping_sets.empty();
+        for (const NodePtr& key : query_.group_by) add(key->name, nullable_keys ? makeNullable(key->type) : key->type);
         for (const NodePtr& node : query_.aggregates) add(node->name, node->aggregate->stateType());
         return header;
     }
@@ -245,12 +258,26 @@ Block SelectPlanner::remoteHeader(Stage stage) const {
     return header;
 }
 
+/// What becomes of an IN over another sharded table, by distributed_product_mode: true when it is evaluated here and sent.
+/// Errors: DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED (288).
+bool SelectPlanner::sendsProduct(const QueryTree& subquery) const {
+    if (!readsShardedTable(subquery)) return false;
+    const std::string mode = query_.settings.get("distributed_product_mode");
+    if (mode == "deny")
+        throw Error(ErrorCode::DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED,
+                    "Double-distributed IN/JOIN subqueries is denied (distributed_product_mode = 'deny'). "
+                    "You may rewrite query to use local tables in subqueries, or use GLOBAL keyword, or set "
+                    "distributed_product_mode to suitable value.");
+    return mode == "global";
+}
+
 void SelectPlanner::sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names) {
     forEachRoot(query_, [&](const NodePtr& root) {
         walk(root, [&](const NodePtr& node) {
-            if (node->kind != Node::Kind::Function || !node->function_name.starts_with("global") || node->arguments.size() != 2) return true;
+            if (node->kind != Node::Kind::Function || node->arguments.size() != 2) return true;
             const NodePtr& set = node->arguments[1];
             if (set->kind != Node::Kind::Set || !set->subquery || names.contains(set->name)) return true;
+            if (!node->function_name.starts_with("global") && !sendsProduct(*set->subquery)) return true;
             Block rows = makeHeader(set->subquery->columns);
             if (context_.run) {
                 PlannerContext inner = context_;
