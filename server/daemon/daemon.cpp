@@ -26,7 +26,8 @@
 #include "server/net/network.h"
 #include "server/session/session_server.h"
 #include "server/storage/catalog.h"
-#include "server/storage/generated_table.h"
+#include "server/storage/decoded_cache.h"
+#include "server/storage/merge_scheduler.h"
 
 namespace shardd::daemon {
 
@@ -121,6 +122,7 @@ struct Daemon::Impl {
     std::shared_ptr<MemoryBudget> memory;
     std::optional<ProcessList> processes;
     std::optional<DeadlineTimer> timer;
+    std::shared_ptr<storage::MergeScheduler> merges;
     std::optional<storage::Catalog> catalog;
     std::optional<exec::ThreadPool> pool;
     std::optional<net::Network> network;
@@ -152,13 +154,20 @@ SystemSources Daemon::Impl::systemSources() {
 }
 
 void Daemon::Impl::buildCatalog() {
-    catalog.emplace(localFileSystem(), config->path);
-    for (auto& engine : storage::storageEngines()) catalog->addEngine(std::move(engine));
-    for (auto& function : storage::storageTableFunctions()) catalog->addTableFunction(std::move(function));
+    const ShardDaemonConfig& own = config->shardd;
+    uint64_t cache_bytes = own.decoded_cache_size_bytes;
+    if (cache_bytes == 0)
+        cache_bytes = static_cast<uint64_t>(static_cast<double>(config->serverMemoryLimit()) *
+                                            own.decoded_cache_size_to_ram_ratio);
+    merges = std::make_shared<storage::MergeScheduler>(memory);
+    catalog.emplace(localFileSystem(),
+                    storage::CatalogOptions{
+                        .path = config->path,
+                        .decoded_cache = std::make_shared<storage::DecodedCache>(cache_bytes, memory),
+                        .merges = merges,
+                        .durable_inserts = own.fsync_after_insert});
     cluster = makeClusterService(network->context(), *config, *catalog);
     addClusterEngines(cluster, *catalog);
-    catalog->createDatabase({.name = "system", .in_memory = true}, true);
-    for (auto& table : storage::generatedSystemTables()) catalog->addTable("system", std::move(table));
     for (auto& table : makeSystemTables(systemSources())) catalog->addTable("system", std::move(table));
 }
 
@@ -281,6 +290,7 @@ void Daemon::stop() {
     own.cluster->pool.clear();
     own.network->stop();
     own.pool.reset();
+    own.merges->stop();
     own.catalog->shutdown();
     if (const uint64_t dropped = own.logging.droppedLines())
         kLog.warning("{} log lines were dropped", dropped);

@@ -42,6 +42,7 @@ RowCompleter::RowCompleter(std::shared_ptr<const storage::TableSchema> schema,
         if (column.default_kind != DefaultKind::Alias && column.default_kind != DefaultKind::Ephemeral)
             stored_.push_back(column.name);
     planDefaults();
+    planConstraints();
 }
 
 void RowCompleter::planDefaults() {
@@ -82,17 +83,41 @@ void RowCompleter::planDefaults() {
     }
 }
 
+void RowCompleter::planConstraints() {
+    std::vector<std::pair<std::string, TypePtr>> columns;
+    for (const auto& name : stored_) columns.emplace_back(name, schema_->find(name)->type);
+    const Block header = makeHeader(columns);
+    for (const auto& [name, text] : schema_->constraints) {
+        plan::Compiler compiler(header, context_, true);
+        constraints_.push_back(
+            {name, text,
+             compiler.compile(plan::bindExpression(sql::parseExpression(text), columns, context_))});
+    }
+}
+
+void RowCompleter::checkConstraints(const Block& block) const {
+    for (const Constraint& constraint : constraints_) {
+        const Mask holds = exec::evaluateCondition(constraint.expression, block);
+        for (size_t row = 0; row < holds.size(); ++row)
+            if (holds[row] == 0)
+                throw Error(ErrorCode::VIOLATED_CONSTRAINT,
+                            "Constraint `{}` for table {}.{} is violated at row {}. Expression: ({})",
+                            constraint.name, schema_->database, schema_->name, row + 1, constraint.text);
+    }
+}
+
 Block RowCompleter::sample() const {
     std::vector<std::pair<std::string, TypePtr>> columns;
     for (const auto& name : given_) columns.emplace_back(name, schema_->find(name)->type);
     return makeHeader(columns);
 }
 
-Block RowCompleter::convert(Block block) const {
+Block RowCompleter::convert(Block block, ColumnMatch match) const {
     if (block.columns.size() != given_.size())
         throw Error(ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH, "Wanted {} columns for the table, found {}",
                     given_.size(), block.columns.size());
     const bool by_name =
+        match == ColumnMatch::ByName &&
         std::all_of(given_.begin(), given_.end(), [&](const auto& name) { return block.find(name); });
     Block converted;
     for (size_t i = 0; i < given_.size(); ++i) {
@@ -105,8 +130,8 @@ Block RowCompleter::convert(Block block) const {
     return converted;
 }
 
-Block RowCompleter::complete(Block block) const {
-    Block whole = convert(std::move(block));
+Block RowCompleter::complete(Block block, ColumnMatch match) const {
+    Block whole = convert(std::move(block), match);
     for (const Computed& column : computed_) {
         if (column.expression) {
             whole.add({column.column, column.type, exec::evaluate(column.expression, whole)});
@@ -116,6 +141,7 @@ Block RowCompleter::complete(Block block) const {
         insertDefaults(*column.type, *defaults, whole.rows);
         whole.add({column.column, column.type, std::move(defaults)});
     }
+    checkConstraints(whole);
     Block result;
     for (const auto& name : stored_) result.add(whole.get(name));
     result.rows = whole.rows;

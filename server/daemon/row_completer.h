@@ -10,6 +10,9 @@
 
 namespace shardd::daemon {
 
+/// How columns of blocks find those of the table: a client names them, a SELECT counts them.
+enum class ColumnMatch { ByName, ByPosition };
+
 /// Makes the rows of an INSERT into the rows of a table: types as the table has them, the columns that were
 /// not given from their defaults. Columns of ALIAS kind are never stored, those of EPHEMERAL kind only serve
 /// others. Threads: one caller at a time.
@@ -28,8 +31,9 @@ public:
     /// The columns that blocks have afterwards.
     const std::vector<std::string>& stored() const { return stored_; }
 
-    /// Columns of `block` are matched by name; when none matches and their number is right, by position.
-    Block complete(Block block) const;
+    /// By name also means by position where not all names are the table's.
+    /// Errors: VIOLATED_CONSTRAINT (469).
+    Block complete(Block block, ColumnMatch match = ColumnMatch::ByName) const;
 
 private:
     struct Computed {
@@ -38,13 +42,22 @@ private:
         plan::ExpressionPtr expression;
     };
 
-    Block convert(Block block) const;
+    struct Constraint {
+        std::string name;
+        std::string text;
+        plan::ExpressionPtr expression;
+    };
+
+    Block convert(Block block, ColumnMatch match) const;
     void planDefaults();
+    void planConstraints();
+    void checkConstraints(const Block& block) const;
 
     std::shared_ptr<const storage::TableSchema> schema_;
     std::vector<std::string> given_;
     plan::PlannerContext context_;
     std::vector<std::string> stored_;
+    std::vector<Constraint> constraints_;
     std::vector<Computed> computed_;  ///< in an order in which each may use those before
 };
 

@@ -23,8 +23,13 @@ public:
     InsertSink(BlockSink& table,
                const RowCompleter& completer,
                session::ProgressCounters& progress,
-               Settings settings)
-        : table_(table), completer_(completer), progress_(progress), settings_(std::move(settings)) {}
+               Settings settings,
+               ColumnMatch match)
+        : table_(table),
+          completer_(completer),
+          progress_(progress),
+          settings_(std::move(settings)),
+          match_(match) {}
 
     void header(const Block&) override {}
 
@@ -44,7 +49,7 @@ public:
 
     void flush() {
         if (waiting_.empty()) return;
-        Block block = completer_.complete(concatenate(std::exchange(waiting_, {})));
+        Block block = completer_.complete(concatenate(std::exchange(waiting_, {})), match_);
         waiting_rows_ = waiting_bytes_ = 0;
         progress_.written_rows += block.rows;
         progress_.written_bytes += block.dataBytes();
@@ -56,6 +61,7 @@ private:
     const RowCompleter& completer_;
     session::ProgressCounters& progress_;
     Settings settings_;
+    ColumnMatch match_;
     std::vector<Block> waiting_;
     uint64_t waiting_rows_ = 0;
     uint64_t waiting_bytes_ = 0;
@@ -116,7 +122,7 @@ void insertFromClient(const RowCompleter& completer,
                       const StatementContext& query,
                       const Settings& settings) {
     sendSample(completer, query);
-    InsertSink rows(sink, completer, query.channel.progress, settings);
+    InsertSink rows(sink, completer, query.channel.progress, settings, ColumnMatch::ByName);
     while (std::optional<Block> block = query.channel.input.pop()) {
         query.context.check();
         if (block->rows > 0) rows.data(std::move(*block));
@@ -141,7 +147,7 @@ void run(const sql::Insert& statement, const StatementContext& query) {
     } else {
         const plan::QueryPlan planned =
             plan::planTopLevel(plan::bindQuery(*statement.query, context), context);
-        InsertSink rows(*sink, completer, query.channel.progress, settings);
+        InsertSink rows(*sink, completer, query.channel.progress, settings, ColumnMatch::ByPosition);
         exec::execute(planned.root, query.context, rows);
         rows.flush();
     }
@@ -150,7 +156,8 @@ void run(const sql::Insert& statement, const StatementContext& query) {
 
 namespace {
 
-storage::TablePtr targetTable(const sql::Insert& statement, const StatementContext& query,
+storage::TablePtr targetTable(const sql::Insert& statement,
+                              const StatementContext& query,
                               const plan::PlannerContext& context) {
     if (!statement.function) return findTable(statement.table, query);
     storage::TableFunctionRequest request;

@@ -2,6 +2,8 @@
 
 #include "common/types/type_list.h"
 #include "server/daemon/system_tables.h"
+#include "server/formats/value_text.h"
+#include "server/storage/merge_tree.h"
 
 /// The system tables that show what the catalog holds.
 namespace shardd::daemon {
@@ -58,6 +60,56 @@ SystemRows tables(const SystemSources& sources) {
         setSize(row, "total_rows", table.totalRows());
         setSize(row, "total_bytes", table.totalBytes());
         rows.push_back(std::move(row));
+    });
+    return rows;
+}
+
+// 202401, 2024-01-02, ('a',1), tuple().
+std::string partitionText(const storage::MergeTree& table, const storage::Part& part) {
+    const auto& elements = table.partitionKey().elements;
+    if (elements.empty()) return "tuple()";
+    const bool single = elements.size() == 1;
+    std::string text;
+    for (size_t i = 0; i < elements.size(); ++i)
+        text += (i == 0 ? "" : ",") + formats::textOf(*part.partitionValues()[i], 0, removeLowCardinality(elements[i].type),
+                                                      single ? formats::TextStyle::Plain : formats::TextStyle::Quoted);
+    return single ? text : "(" + text + ")";
+}
+
+SystemRows parts(const SystemSources& sources) {
+    SystemRows rows;
+    forEachTable(sources, [&](const std::string& database, const std::string& name, const storage::Table& table) {
+        const auto* merge_tree = dynamic_cast<const storage::MergeTree*>(&table);
+        if (!merge_tree) return;
+        for (const storage::PartPtr& part : merge_tree->parts()) {
+            const storage::PartInfo& info = part->info();
+            SystemRow row;
+            row.set("database", database);
+            row.set("table", name);
+            row.set("engine", table.schema()->engine);
+            row.set("name", part->name());
+            row.set("partition", partitionText(*merge_tree, *part));
+            row.set("partition_id", info.partition_id);
+            row.set("part_type", part->compact() ? "Compact" : "Wide");
+            row.setNumber("active", 1);
+            row.setNumber("visible", 1);
+            row.setNumber("rows", part->rows());
+            row.setNumber("marks", part->index().granules() + 1);
+            row.setNumber("files", part->checksums().files.size());
+            row.setNumber("bytes_on_disk", part->checksums().totalBytes());
+            row.setNumber("data_compressed_bytes", part->checksums().totalBytes());
+            row.setNumber("data_uncompressed_bytes", part->dataBytes());
+            row.setNumber("refcount", 1);
+            row.setSigned("min_block_number", info.min_block);
+            row.setSigned("max_block_number", info.max_block);
+            row.setNumber("level", info.level);
+            row.setNumber("data_version", static_cast<uint64_t>(info.mutation == 0 ? info.min_block : info.mutation));
+            row.set("disk_name", "default");
+            row.set("path", part->path() + "/");
+            row.set("default_compression_codec", "LZ4");
+            row.setNumber("has_lightweight_delete", part->hasRowMask() ? 1 : 0);
+            rows.push_back(std::move(row));
+        }
     });
     return rows;
 }
@@ -168,6 +220,7 @@ std::vector<SystemTableFiller> catalogFillers() {
         {"databases", databases},
         {"tables", tables},
         {"columns", columns},
+        {"parts", parts},
         {"table_engines", tableEngines},
         {"table_functions", tableFunctions},
     };

@@ -143,6 +143,8 @@ bool isCatalogStatement(const sql::Statement& statement) {
         case sql::Statement::Kind::Drop:
         case sql::Statement::Kind::Rename:
         case sql::Statement::Kind::Alter:
+        case sql::Statement::Kind::Delete:
+        case sql::Statement::Kind::Update:
         case sql::Statement::Kind::Describe:
         case sql::Statement::Kind::Exists:
         case sql::Statement::Kind::Show:
@@ -166,6 +168,10 @@ StatementAnswer runStatement(const sql::Statement& statement, const StatementEnv
             return runRename(*sql::as<sql::Rename>(&statement), environment);
         case sql::Statement::Kind::Alter:
             return runAlter(*sql::as<sql::Alter>(&statement), environment);
+        case sql::Statement::Kind::Delete:
+            return runDelete(*sql::as<sql::Delete>(&statement), environment);
+        case sql::Statement::Kind::Update:
+            return runUpdate(*sql::as<sql::Update>(&statement), environment);
         case sql::Statement::Kind::Describe:
             return runDescribe(*sql::as<sql::Describe>(&statement), environment);
         case sql::Statement::Kind::Exists:

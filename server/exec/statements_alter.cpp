@@ -1,9 +1,14 @@
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "common/base/error.h"
+#include "common/columns/create_column.h"
 #include "server/exec/statements_impl.h"
 #include "server/exec/table_definition.h"
+#include "server/functions/convert.h"
 #include "server/plan/binder.h"
+#include "server/plan/evaluate.h"
 #include "server/sql/parser.h"
 #include "server/sql/printer.h"
 #include "server/storage/merge_tree.h"
@@ -53,6 +58,14 @@ void addColumn(sql::Create& create, const Command& command) {
     placeColumn(create, command, command.column);
 }
 
+bool isKeyColumn(const storage::TableSchema& schema, const std::string& column) {
+    for (const std::string& key : {schema.sorting_key, schema.partition_key})
+        for (const sql::ExpressionPtr& expression :
+             key.empty() ? sql::Expressions{} : sql::parseExpressionList(key))
+            if (sql::toText(*expression) == sql::quoteIdentifierIfNeeded(column)) return true;
+    return false;
+}
+
 void dropColumn(sql::Create& create, const Command& command, const storage::TableSchema& schema) {
     const auto found = findColumn(create, command.name);
     if (found == create.columns.end()) {
@@ -61,22 +74,23 @@ void dropColumn(sql::Create& create, const Command& command, const storage::Tabl
                     sql::quoteIdentifierIfNeeded(command.name));
     }
     if (create.columns.size() == 1) throw Error(ErrorCode::BAD_ARGUMENTS, "Cannot drop or clear all columns");
-    for (const std::string& key : {schema.sorting_key, schema.partition_key})
-        for (const sql::ExpressionPtr& expression :
-             key.empty() ? sql::Expressions{} : sql::parseExpressionList(key))
-            if (sql::toText(*expression) == sql::quoteIdentifierIfNeeded(command.name))
-                throw Error(ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN,
-                            "Trying to ALTER DROP key {} column which is a part of key expression",
-                            command.name);
+    if (isKeyColumn(schema, command.name))
+        throw Error(ErrorCode::UNKNOWN_IDENTIFIER, "Missing columns: '{}' while processing: '{}'",
+                    command.name, command.name);
     create.columns.erase(found);
 }
 
-void modifyColumn(sql::Create& create, const Command& command) {
+void modifyColumn(sql::Create& create, const Command& command, const storage::TableSchema& schema) {
     const std::string& name = command.column.name;
     if (findColumn(create, name) == create.columns.end() && command.if_exists) return;
     sql::ColumnDeclaration& column = columnOrFail(create, name);
     const sql::ColumnDeclaration& wanted = command.column;
     if (!wanted.type.empty()) {
+        if (isKeyColumn(schema, name) && wanted.type != column.type)
+            throw Error(ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN,
+                        "ALTER of key column {} from type {} to type {} is not safe because it can "
+                        "change the representation of primary key",
+                        name, column.type, wanted.type);
         column.type = wanted.type;
         column.null_modifier = wanted.null_modifier;
     }
@@ -94,6 +108,23 @@ void modifyColumn(sql::Create& create, const Command& command) {
     sql::ColumnDeclaration moved = column;
     create.columns.erase(findColumn(create, name));
     placeColumn(create, command, std::move(moved));
+}
+
+void renameColumn(sql::Create& create, const Command& command, const storage::TableSchema& schema) {
+    const auto found = findColumn(create, command.name);
+    if (found == create.columns.end()) {
+        if (command.if_exists) return;
+        throw Error(ErrorCode::NOT_FOUND_COLUMN_IN_BLOCK,
+                    "Wrong column name. Cannot find column {} to rename",
+                    sql::quoteIdentifierIfNeeded(command.name));
+    }
+    if (findColumn(create, command.after) != create.columns.end())
+        throw Error(ErrorCode::DUPLICATE_COLUMN, "Cannot rename to {}: column with this name already exists",
+                    command.after);
+    if (isKeyColumn(schema, command.name))
+        throw Error(ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, "Trying to ALTER RENAME key {} column",
+                    command.name);
+    found->name = command.after;
 }
 
 void removeFromColumn(sql::Create& create, const Command& command) {
@@ -131,7 +162,14 @@ bool changeDefinition(sql::Create& create, const Command& command, const storage
             dropColumn(create, command, schema);
             return true;
         case Command::Kind::ModifyColumn:
-            modifyColumn(create, command);
+            modifyColumn(create, command, schema);
+            return true;
+        case Command::Kind::RenameColumn:
+            renameColumn(create, command, schema);
+            return true;
+        case Command::Kind::ClearColumn:
+            if (findColumn(create, command.name) == create.columns.end() && command.if_exists) return true;
+            columnOrFail(create, command.name);
             return true;
         case Command::Kind::ModifyColumnRemove:
             removeFromColumn(create, command);
@@ -214,6 +252,79 @@ void changeParts(const Command& command, storage::MergeTree& table, const plan::
     }
 }
 
+/// What the definition's change means for rows that are there.
+struct RowChange {
+    std::map<std::string, std::string> renamed;  // new name: old name
+    std::set<std::string> cleared;
+    std::set<std::string> added;
+    bool dropped = false;
+};
+
+RowChange rowChangeOf(const sql::Alter& statement, const storage::TableSchema& before) {
+    RowChange change;
+    for (const Command& command : statement.commands) {
+        if (command.kind == Command::Kind::RenameColumn && before.find(command.name))
+            change.renamed[command.after] = command.name;
+        if (command.kind == Command::Kind::ClearColumn) change.cleared.insert(command.name);
+        if (command.kind == Command::Kind::DropColumn && before.find(command.name)) change.dropped = true;
+        if (command.kind == Command::Kind::AddColumn && !before.find(command.column.name))
+            change.added.insert(command.column.name);
+    }
+    return change;
+}
+
+/// Writes the rows anew where their parts would say something else under the new definition: another name, a
+/// default that is computed from other columns, values that must not come back with a later column of the
+/// same name.
+void rewriteRows(storage::Table& table,
+                 const storage::TableSchema& after,
+                 const RowChange& change,
+                 const plan::PlannerContext& context) {
+    auto* merge_tree = dynamic_cast<storage::MergeTree*>(&table);
+    if (!merge_tree) return;
+    std::map<std::string, plan::NodePtr> defaults;
+    std::vector<std::pair<std::string, TypePtr>> columns;
+    for (const storage::ColumnDefinition& column : table.schema()->columns)
+        columns.emplace_back(column.name, column.type);
+    for (const storage::ColumnDefinition& column : after.columns) {
+        const bool computed = (change.added.contains(column.name) || change.cleared.contains(column.name)) &&
+                              !column.default_expression.empty();
+        if (!computed || column.default_kind == storage::DefaultKind::Alias ||
+            column.default_kind == storage::DefaultKind::Ephemeral)
+            continue;
+        defaults[column.name] =
+            plan::bindExpression(sql::parseExpression(column.default_expression), columns, context);
+    }
+    if (defaults.empty() && change.renamed.empty() && change.cleared.empty() && !change.dropped) return;
+    merge_tree->mutate([&](Block before) {
+        Block changed;
+        changed.rows = before.rows;
+        for (const storage::ColumnDefinition& column : after.columns) {
+            if (column.default_kind == storage::DefaultKind::Alias ||
+                column.default_kind == storage::DefaultKind::Ephemeral)
+                continue;
+            const auto renamed = change.renamed.find(column.name);
+            const auto source = before.find(renamed == change.renamed.end() ? column.name : renamed->second);
+            ColumnPtr values;
+            if (const auto node = defaults.find(column.name); node != defaults.end()) {
+                values = full(functions::castColumn(
+                    {column.name, node->second->type, plan::evaluateNode(node->second, before)},
+                    column.type));
+            } else if (source && !change.cleared.contains(column.name)) {
+                const NamedColumn& old = before.columns[*source];
+                values = sameType(old.type, column.type) ? old.column
+                                                         : full(functions::castColumn(old, column.type));
+            } else {
+                MutableColumnPtr made = createColumn(*column.type);
+                insertDefaults(*column.type, *made, before.rows);
+                values = std::move(made);
+            }
+            changed.columns.push_back({column.name, column.type, std::move(values)});
+        }
+        return changed;
+    });
+}
+
 }  // namespace
 
 StatementAnswer runAlter(const sql::Alter& statement, const StatementEnvironment& environment) {
@@ -228,6 +339,14 @@ StatementAnswer runAlter(const sql::Alter& statement, const StatementEnvironment
     sql::Create create = *sql::as<sql::Create>(parsed);
     bool changed = false;
     for (const Command& command : statement.commands) {
+        if (command.kind == Command::Kind::Delete) {
+            deleteRows(*table, command.expression, *environment.planner);
+            continue;
+        }
+        if (command.kind == Command::Kind::Update) {
+            updateRows(*table, command.assignments, command.expression, *environment.planner);
+            continue;
+        }
         if (changeDefinition(create, command, *schema)) {
             changed = true;
             continue;
@@ -245,6 +364,7 @@ StatementAnswer runAlter(const sql::Alter& statement, const StatementEnvironment
     if (const storage::EngineInfo* engine = environment.catalog->findEngine(schema->engine))
         storage::checkEngineTakes(*engine, definition);
     if (schema->engine.ends_with("MergeTree")) storage::MergeTreeSettings::parse(definition.settings);
+    rewriteRows(*table, definition.schema, rowChangeOf(statement, *schema), *environment.planner);
     environment.catalog->alterTable(database, statement.table.table, definition.schema,
                                     attachQuery(create, schema->uuid));
     return {};

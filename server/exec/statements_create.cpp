@@ -1,10 +1,14 @@
+#include <algorithm>
+
 #include "common/base/error.h"
 #include "common/types/type_parser.h"
 #include "server/exec/statements_impl.h"
 #include "server/exec/table_definition.h"
+#include "server/functions/convert.h"
 #include "server/plan/binder.h"
 #include "server/sql/parser.h"
 #include "server/sql/printer.h"
+#include "server/storage/part_reader.h"
 
 namespace shardd::exec {
 
@@ -123,10 +127,45 @@ StatementAnswer attachDetached(const sql::Create& statement, const StatementEnvi
     return {};
 }
 
+void qualifyTables(sql::Query& query, const std::string& database, std::vector<std::string> hidden);
+
+void qualifyTables(const sql::ExpressionPtr& expression,
+                   const std::string& database,
+                   const std::vector<std::string>& hidden) {
+    if (!expression) return;
+    if (auto* subquery = sql::as<sql::Subquery>(expression))
+        qualifyTables(*subquery->query, database, hidden);
+    if (auto* function = sql::as<sql::Function>(expression))
+        for (const sql::ExpressionPtr& argument : function->arguments)
+            qualifyTables(argument, database, hidden);
+}
+
+/// A view means the tables of the moment it was made: they get their database. `hidden` are names of WITH.
+void qualifyTables(sql::Query& query, const std::string& database, std::vector<std::string> hidden) {
+    for (const sql::QueryPtr& operand : query.operands) qualifyTables(*operand, database, hidden);
+    if (!query.select) return;
+    sql::Select& select = *query.select;
+    for (const sql::WithElement& element : select.with) {
+        if (element.query) qualifyTables(*element.query, database, hidden);
+        if (element.query) hidden.push_back(element.name);
+    }
+    for (sql::TableElement& element : select.from) {
+        sql::TableExpression& table = element.table;
+        if (table.subquery) qualifyTables(*table.subquery, database, hidden);
+        const bool is_hidden = std::find(hidden.begin(), hidden.end(), table.table.table) != hidden.end();
+        if (!table.table.table.empty() && table.table.database.empty() && !is_hidden)
+            table.table.database = database;
+    }
+    for (const sql::ExpressionPtr& part : {select.prewhere, select.where, select.having})
+        qualifyTables(part, database, hidden);
+    for (const sql::ExpressionPtr& part : select.select) qualifyTables(part, database, hidden);
+}
+
 StatementAnswer createView(sql::Create& create, const StatementEnvironment& environment) {
     if (create.object == sql::ObjectKind::MaterializedView)
         throw Error(ErrorCode::NOT_IMPLEMENTED, "Materialized views are not supported");
     selectColumns(create, environment);
+    if (!create.attach) qualifyTables(*create.as_query, environment.planner->current_database, {});
     storage::TableDefinition definition;
     definition.schema.database = create.name.database;
     definition.schema.name = create.name.table;
@@ -198,12 +237,65 @@ StatementAnswer runCreate(const sql::Create& statement, const StatementEnvironme
     return answer;
 }
 
+namespace {
+
+/// The views of the standard, over the system tables; under both spellings of the database.
+constexpr std::pair<const char*, const char*> kInformationViews[] = {
+    {"schemata",
+     "SELECT name AS catalog_name, name AS schema_name, 'default' AS schema_owner, NULL AS "
+     "default_character_set_catalog, "
+     "NULL AS default_character_set_schema, NULL AS default_character_set_name, NULL AS sql_path FROM "
+     "system.databases"},
+    {"tables",
+     "SELECT database AS table_catalog, database AS table_schema, name AS table_name, multiIf(is_temporary, "
+     "'LOCAL TEMPORARY', "
+     "engine LIKE '%View', 'VIEW', engine LIKE 'System%', 'SYSTEM VIEW', has_own_data = 0, 'FOREIGN TABLE', "
+     "'BASE TABLE') AS "
+     "table_type, total_rows AS table_rows, total_bytes AS data_length, NULL AS index_length, "
+     "'utf8mb4_0900_ai_ci' AS "
+     "table_collation, comment AS table_comment FROM system.tables"},
+    {"views",
+     "SELECT database AS table_catalog, database AS table_schema, name AS table_name, as_select AS "
+     "view_definition, 'NONE' AS "
+     "check_option, 'NO' AS is_updatable, 'NO' AS is_insertable_into FROM system.tables WHERE engine LIKE "
+     "'%View'"},
+    {"columns",
+     "SELECT database AS table_catalog, database AS table_schema, table AS table_name, name AS column_name, "
+     "position AS "
+     "ordinal_position, default_expression AS column_default, toString(type LIKE 'Nullable(%)') AS "
+     "is_nullable, type AS data_type, "
+     "comment AS column_comment, type AS column_type FROM system.columns"},
+};
+
+void addInformationSchema(const StatementEnvironment& environment) {
+    for (const char* database : {"information_schema", "INFORMATION_SCHEMA"}) {
+        for (const auto& [name, text] : kInformationViews) {
+            sql::Create create;
+            create.object = sql::ObjectKind::View;
+            create.name = {.database = database, .table = name};
+            create.uuid = storage::makeUuid();
+            create.as_query = sql::parseQuery(text);
+            createView(create, environment);
+        }
+    }
+}
+
+}  // namespace
+
 void loadStoredTables(storage::Catalog& catalog,
                       const plan::PlannerContext& planner,
                       const std::function<void(const std::string& table, const Error& error)>& failed) {
+    storage::setColumnConverter([](const ColumnPtr& column, const TypePtr& from, const TypePtr& to) {
+        return full(functions::castColumn({"column", from, column}, to));
+    });
     const std::vector<storage::StoredTable> stored = catalog.load();
     catalog.createDatabase({.name = "default"}, true);
     StatementEnvironment environment{.catalog = &catalog, .planner = &planner};
+    try {
+        addInformationSchema(environment);
+    } catch (const Error& error) {
+        failed("information_schema", error);
+    }
     for (const storage::StoredTable& table : stored) {
         try {
             const sql::StatementPtr parsed = sql::parseStatement(table.query, {.max_query_size = 0});

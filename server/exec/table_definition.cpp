@@ -41,20 +41,33 @@ std::string lowered(std::string text) {
     return text;
 }
 
-/// "CODEC(ZSTD(3))" with the names as ClickHouse writes them. UNKNOWN_CODEC (432).
-std::string codecText(const sql::Expressions& codecs) {
+/// Codecs as ClickHouse shows them, with their parameters: Delta on a Date is Delta(2), ZSTD is ZSTD(1).
+/// Errors: UNKNOWN_CODEC (432).
+void completeCodecs(sql::Expressions& codecs, const TypePtr& type) {
     static constexpr std::array kCodecs{"NONE",    "LZ4", "LZ4HC", "ZSTD", "Delta",  "DoubleDelta",
                                         "Gorilla", "T64", "GCD",   "FPC",  "Default"};
-    std::string text;
-    for (const sql::ExpressionPtr& codec : codecs) {
-        std::string one = sql::toText(*codec);
-        const size_t name_end = std::min(one.find('('), one.size());
-        const std::string name = one.substr(0, name_end);
+    for (sql::ExpressionPtr& codec : codecs) {
+        const auto* call = sql::as<sql::Function>(codec);
+        const auto* word = sql::as<sql::Identifier>(codec);
+        const std::string name = call ? call->name : word ? word->parts.back() : sql::toText(*codec);
         const auto known = std::find_if(kCodecs.begin(), kCodecs.end(),
                                         [&](const char* candidate) { return name == candidate; });
         if (known == kCodecs.end()) throw Error(ErrorCode::UNKNOWN_CODEC, "Unknown codec family: {}", name);
-        text += (text.empty() ? "" : ", ") + one;
+        if (call && !call->arguments.empty()) continue;
+        const auto number = [](uint64_t value) {
+            return std::make_shared<sql::LiteralExpression>(sql::Literal{value});
+        };
+        const size_t width = removeNullable(removeLowCardinality(type))->width();
+        if (name == "Delta" || name == "Gorilla")
+            codec = std::make_shared<sql::Function>(name, sql::Expressions{number(width == 0 ? 1 : width)});
+        if (name == "ZSTD") codec = std::make_shared<sql::Function>(name, sql::Expressions{number(1)});
+        if (name == "LZ4HC") codec = std::make_shared<sql::Function>(name, sql::Expressions{number(9)});
     }
+}
+
+std::string codecText(const sql::Expressions& codecs) {
+    std::string text;
+    for (const sql::ExpressionPtr& codec : codecs) text += (text.empty() ? "" : ", ") + sql::toText(*codec);
     return "CODEC(" + text + ")";
 }
 
@@ -130,7 +143,10 @@ std::vector<storage::ColumnDefinition> makeColumns(std::vector<sql::ColumnDeclar
         if (declaration.type.empty()) declaration.type = "String";  // c EPHEMERAL
         column.type = parseType(declaration.type);
         column.comment = declaration.comment;
-        if (!declaration.codec.empty()) column.codec = codecText(declaration.codec);
+        if (!declaration.codec.empty()) {
+            completeCodecs(declaration.codec, column.type);
+            column.codec = codecText(declaration.codec);
+        }
         if (declaration.ttl) column.ttl = sql::toText(*declaration.ttl);
         columns.push_back(std::move(column));
     }
@@ -146,8 +162,8 @@ sql::Expressions keyExpressions(const sql::ExpressionPtr& expression) {
 }
 
 storage::KeyElement makeKeyPart(const sql::ExpressionPtr& expression,
-                                   const Columns& columns,
-                                   const plan::PlannerContext& context) {
+                                const Columns& columns,
+                                const plan::PlannerContext& context) {
     storage::KeyElement element = plan::makeKeyElement(expression, columns, context);
     if (element.columns.empty())
         throw Error(ErrorCode::ILLEGAL_COLUMN, "Key cannot contain constants: {}", element.text);
@@ -211,6 +227,15 @@ void completeStorage(sql::Create& create, const plan::PlannerContext& context) {
     if (!storage.primary_key && create.primary_key_in_columns)
         storage.primary_key = create.primary_key_in_columns;
     create.primary_key_in_columns = nullptr;
+    if (storage.engine->name == "Distributed") {
+        // Names of the cluster, database and table are shown as texts.
+        auto engine = std::make_shared<sql::Function>(*storage.engine);
+        for (size_t i = 0; i < engine->arguments.size() && i < 3; ++i)
+            if (const auto* name = sql::as<sql::Identifier>(engine->arguments[i]);
+                name && name->parts.size() == 1)
+                engine->arguments[i] = std::make_shared<sql::LiteralExpression>(sql::Literal{name->parts[0]});
+        storage.engine = std::move(engine);
+    }
     if (!isMergeTree(storage.engine->name)) return;
     if (storage.order_by.empty()) {
         storage.has_order_by = true;
@@ -339,6 +364,9 @@ storage::TableDefinition makeTableDefinition(sql::Create& create, const plan::Pl
         definition.arguments.push_back(makeArgument(argument, context));
     for (const sql::SettingChange& change : create.storage.settings)
         definition.settings.emplace_back(change.name, settingText(change.value));
+    for (const sql::ConstraintDeclaration& constraint : create.constraints)
+        if (!constraint.assume)
+            definition.schema.constraints.emplace_back(constraint.name, sql::toText(*constraint.expression));
     definition.has_ttl = !create.storage.ttl.empty();
     definition.has_indices = !create.indexes.empty();
     definition.schema.create_query = createQuery(create, create.name.database, create.name.table, false);

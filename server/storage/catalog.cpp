@@ -65,14 +65,8 @@ std::string makeUuid() {
     return text;
 }
 
-Catalog::Catalog(FileSystem& files,
-                 std::string path,
-                 std::shared_ptr<DecodedCache> decoded_cache,
-                 std::shared_ptr<MergeScheduler> merges)
-    : files_(files),
-      path_(std::move(path)),
-      decoded_cache_(std::move(decoded_cache)),
-      merges_(std::move(merges)) {
+Catalog::Catalog(FileSystem& files, CatalogOptions options)
+    : files_(files), options_(std::move(options)), path_(options_.path) {
     while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
     for (EngineInfo& engine : storageEngines()) addEngine(std::move(engine));
     for (TableFunctionInfo& function : storageTableFunctions()) addTableFunction(std::move(function));
@@ -320,8 +314,9 @@ TablePtr Catalog::makeTable(const TableDefinition& definition) const {
     if (!definition.attach) checkEngineTakes(*engine, definition);
     const EngineContext context{.files = &files_,
                                 .data_path = dataPath(definition.schema.uuid),
-                                .decoded_cache = decoded_cache_,
-                                .merges = merges_};
+                                .decoded_cache = options_.decoded_cache,
+                                .merges = options_.merges,
+                                .durable_inserts = options_.durable_inserts};
     return engine->create(definition, context);
 }
 

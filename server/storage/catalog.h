@@ -32,17 +32,22 @@ struct StoredTable {
     std::string query;
 };
 
+struct CatalogOptions {
+    /// Where everything lies; empty keeps all of it in memory, without MergeTree tables.
+    std::string path = {};
+    std::shared_ptr<DecodedCache> decoded_cache = nullptr;
+    std::shared_ptr<MergeScheduler> merges = nullptr;
+    /// What fsync_after_insert is in tables that do not say it.
+    bool durable_inserts = true;
+};
+
 /// The databases and their tables, and the engines and table functions by name.
 /// On the disk: metadata/<db>.sql, metadata/<db>/<table>.sql, and the data in store/<3 hex>/<uuid>/, so that
 /// renaming never moves data. Source: docs/storage-format.md. Threads: all members may be called from any
 /// thread; changes exclude one another, look-ups do not wait for disks.
 class Catalog {
 public:
-    /// An empty `path` keeps everything in memory.
-    explicit Catalog(FileSystem& files,
-                     std::string path = "",
-                     std::shared_ptr<DecodedCache> decoded_cache = nullptr,
-                     std::shared_ptr<MergeScheduler> merges = nullptr);
+    explicit Catalog(FileSystem& files, CatalogOptions options = {});
     ~Catalog();
 
     // -- engines and table functions --------------------------------------------------------------
@@ -145,9 +150,8 @@ private:
     void finishDrops(bool remove_data);
 
     FileSystem& files_;
-    std::string path_;
-    std::shared_ptr<DecodedCache> decoded_cache_;
-    std::shared_ptr<MergeScheduler> merges_;
+    CatalogOptions options_;
+    std::string path_;  // options_.path without a slash at its end
     std::map<std::string, EngineInfo, std::less<>> engines_;
     std::map<std::string, TableFunctionInfo, std::less<>> table_functions_;
     /// One change at a time; taken before mutex_.

@@ -62,6 +62,8 @@ struct EngineContext {
     std::shared_ptr<DecodedCache> decoded_cache = nullptr;
     /// Merges parts behind the scenes; nullptr: nobody does.
     std::shared_ptr<MergeScheduler> merges = nullptr;
+    /// What fsync_after_insert is where the table does not say it.
+    bool durable_inserts = true;
 };
 
 /// One row of system.table_engines. A new engine is its own file and one line where the daemon collects them.

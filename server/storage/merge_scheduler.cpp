@@ -26,7 +26,12 @@ void MergeScheduler::stop() {
         waiting_.clear();
     }
     changed_.notify_one();
-    if (thread_.joinable()) thread_.join();
+    if (!thread_.joinable()) return;
+    // The last table may let go of us on our own thread.
+    if (thread_.get_id() == std::this_thread::get_id())
+        thread_.detach();
+    else
+        thread_.join();
 }
 
 void MergeScheduler::run() {

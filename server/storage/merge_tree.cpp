@@ -25,7 +25,7 @@ class MergeTreeSink final : public BlockSink {
 public:
     MergeTreeSink(MergeTree& table, const WriteRequest& request)
         : table_(table), schema_(table.schema()), stop_(request.stop) {
-        durable_ = table.settings().fsync_after_insert;
+        durable_ = table.durableInserts();
         const auto number = [&](const char* name, uint64_t otherwise) {
             const auto text = request.setting ? request.setting(name) : std::nullopt;
             return text ? std::strtoull(text->c_str(), nullptr, 10) : otherwise;
@@ -101,10 +101,17 @@ MergeTree::MergeTree(const TableDefinition& definition, const EngineContext& con
       sorting_key_(definition.sorting_key),
       primary_key_(definition.primary_key.empty() ? definition.sorting_key : definition.primary_key),
       traits_(makeTraits(definition, primary_key_, settings_)),
+      durable_inserts_(settings_.fsync_after_insert.value_or(context.durable_inserts)),
       merges_(context.merges) {
     if (context.data_path.empty())
         throw Error(ErrorCode::BAD_ARGUMENTS, "Engine {} needs a place on the disk, and the server has none",
                     definition.schema.engine);
+    replacing_ = definition.schema.engine == "ReplacingMergeTree";
+    if (replacing_ && !definition.arguments.empty())
+        version_column_ = definition.arguments[0].word("version");
+    if (!version_column_.empty() && !definition.schema.find(version_column_))
+        throw Error(ErrorCode::NO_SUCH_COLUMN_IN_TABLE,
+                    "version column {} does not exist in table declaration", version_column_);
     checkKeys(definition.attach);
     if (definition.attach && files().exists(path("format_version.txt"))) {
         load();
@@ -228,6 +235,12 @@ BlockSinkPtr MergeTree::write(const WriteRequest& request) {
     return std::make_unique<MergeTreeSink>(*this, request);
 }
 
+Block MergeTree::sortAndCollapse(Block rows) const {
+    if (const PodVector<RowIndex> order = sortedRows(rows, sorting_key_); !order.empty())
+        rows = rows.gather(order.span());
+    return replacing_ && !sorting_key_.empty() ? keepLatest(rows, sorting_key_, version_column_) : rows;
+}
+
 bool MergeTree::isSmall(const Block& block) const {
     // Parts without adaptive granules are for servers that know only Wide ones.
     return settings_.index_granularity_bytes != 0 && (block.dataBytes() < settings_.min_bytes_for_wide_part ||
@@ -268,8 +281,7 @@ std::vector<UnfinishedPart> MergeTree::writeParts(const Block& block, size_t max
     try {
         for (PartitionRows& partition : splitByPartition(block, partition_key_, max_partitions)) {
             Block rows = partition.rows.empty() ? block : block.gather(partition.rows.span());
-            if (const PodVector<RowIndex> order = sortedRows(rows, sorting_key_); !order.empty())
-                rows = rows.gather(order.span());
+            rows = sortAndCollapse(std::move(rows));
             // Only a name for now: the block number comes with the commit, so that no part has a number
             // between those of two others and is not there yet when these are merged.
             const int64_t number = next_temporary_.fetch_add(1);

@@ -77,7 +77,9 @@ public:
     std::vector<std::pair<std::string, std::string>> check() const;
 
     // -- for the sink -----------------------------------------------------------------------------
-    const MergeTreeSettings& settings() const { return settings_; }
+    /// fsync_after_insert: on unless the table or the configuration says otherwise, so that an acknowledged
+    /// INSERT survives the loss of power.
+    bool durableInserts() const { return durable_inserts_; }
 
     const KeyDescription& sortingKey() const { return sorting_key_; }
 
@@ -105,6 +107,8 @@ private:
                                 const char* prefix,
                                 bool durable);
     bool isSmall(const Block& block) const;
+    /// In the order of the sorting key, and with what the engine does to rows that have the same key.
+    Block sortAndCollapse(Block rows) const;
     void removeParts(const std::vector<PartPtr>& removed, bool to_detached);
     void checkKeys(bool attach) const;
 
@@ -122,6 +126,9 @@ private:
     KeyDescription sorting_key_;
     KeyDescription primary_key_;
     std::shared_ptr<const PartTraits> traits_;
+    bool durable_inserts_;
+    bool replacing_ = false;  // ReplacingMergeTree
+    std::string version_column_;
 
     /// Changes of the set of parts exclude one another; taken before parts_mutex_.
     std::mutex changes_;

@@ -125,9 +125,7 @@ bool MergeTree::mergeParts(const std::vector<PartPtr>& sources) {
     }
     if (blocks.empty()) return false;
     ++info.level;
-    Block rows = concatenate(std::move(blocks));
-    if (const PodVector<RowIndex> order = sortedRows(rows, sorting_key_); !order.empty())
-        rows = rows.gather(order.span());
+    const Block rows = sortAndCollapse(concatenate(std::move(blocks)));
     return replaceParts(sources, rows, info);
 }
 

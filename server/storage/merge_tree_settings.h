@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,8 +24,8 @@ struct MergeTreeSettings {
     uint64_t index_granularity = 8192;
     /// 0 makes granules of constant size: parts with .mrk that older servers read.
     uint64_t index_granularity_bytes = 10485760;
-    /// On, unlike in ClickHouse: an acknowledged INSERT survives the loss of power.
-    bool fsync_after_insert = true;
+    /// Nothing: as the server's configuration says.
+    std::optional<bool> fsync_after_insert = std::nullopt;
     /// String columns have a stream of sizes; not with string_serialization_version = 'single_stream'.
     bool string_sizes = true;
     bool allow_nullable_key = false;

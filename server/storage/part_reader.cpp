@@ -11,8 +11,11 @@ namespace shardd::storage {
 
 namespace {
 
-/// Another type in the part than in the table: value by value.
-ColumnPtr convertColumn(const ColumnPtr& column, const TypePtr& to) {
+ColumnConverter column_converter = nullptr;
+
+/// Another type in the part than in the table.
+ColumnPtr convertColumn(const ColumnPtr& column, const TypePtr& from, const TypePtr& to) {
+    if (column_converter) return column_converter(column, from, to);
     MutableColumnPtr converted = createColumn(*to);
     converted->reserve(column->size());
     for (size_t row = 0; row < column->size(); ++row) converted->insert(column->value(row));
@@ -27,6 +30,8 @@ bool hasState(const Type& type) {
 }
 
 }  // namespace
+
+void setColumnConverter(ColumnConverter converter) { column_converter = converter; }
 
 /// Wide: every stream is a file with marks of its own.
 class PartColumnReader::WideStreams final : public StreamSource {
@@ -161,7 +166,7 @@ ColumnPtr PartColumnReader::take() {
         return defaults;
     }
     ColumnPtr column = decoder_->take();
-    return sameType(stored_type_, type_) ? column : convertColumn(column, type_);
+    return sameType(stored_type_, type_) ? column : convertColumn(column, stored_type_, type_);
 }
 
 void PartColumnReader::reserve(size_t rows) {

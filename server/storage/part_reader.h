@@ -8,6 +8,12 @@
 
 namespace shardd::storage {
 
+/// Makes values of one type values of another, as CAST does: for columns whose type was altered after the
+/// part was written. Set once at the start by a layer that has conversions; without it only numbers are
+/// converted.
+using ColumnConverter = ColumnPtr (*)(const ColumnPtr& column, const TypePtr& from, const TypePtr& to);
+void setColumnConverter(ColumnConverter converter);
+
 /// One column of one part, granules in any order; cheapest when they follow each other.
 /// Threads: one at a time.
 class PartColumnReader {

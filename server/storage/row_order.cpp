@@ -89,6 +89,23 @@ PodVector<RowIndex> sortedRows(const Block& block, const KeyDescription& key) {
     return order;
 }
 
+Block keepLatest(const Block& block, const KeyDescription& key, const std::string& version) {
+    std::vector<ColumnPtr> keys;
+    for (const KeyElement& element : key.elements) keys.push_back(element.compute(block));
+    const RowLess less(keys, key);
+    const Column* versions = version.empty() ? nullptr : block.get(version).column.get();
+    Mask keep(block.rows, 0);
+    for (RowIndex first = 0; first < block.rows;) {
+        RowIndex best = first;
+        RowIndex next = first + 1;
+        for (; next < block.rows && less.compare(first, next) == 0; ++next)
+            if (!versions || versions->compareAt(next, *versions, best, 1) >= 0) best = next;
+        keep[best] = 1;
+        first = next;
+    }
+    return block.filter(keep.span(), SIZE_MAX);
+}
+
 std::vector<PartitionRows> splitByPartition(const Block& block,
                                             const KeyDescription& partition_key,
                                             size_t max_partitions) {

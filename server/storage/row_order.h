@@ -11,6 +11,10 @@ namespace shardd::storage {
 /// already.
 PodVector<RowIndex> sortedRows(const Block& block, const KeyDescription& key);
 
+/// ReplacingMergeTree: of rows with the same sorting key only the last one with the greatest version stays.
+/// `block` is sorted. An empty `version` means that the last one counts.
+Block keepLatest(const Block& block, const KeyDescription& key, const std::string& version);
+
 /// The rows of a block by partition, each group in the order of the block.
 struct PartitionRows {
     std::vector<ColumnPtr> values;  // one row for each element of the partition key

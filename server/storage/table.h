@@ -44,6 +44,8 @@ struct TableSchema {
     std::string primary_key;
     std::string sampling_key;
     std::string comment;
+    /// CONSTRAINT name CHECK expression: names and SQL texts.
+    std::vector<std::pair<std::string, std::string>> constraints;
     /// Of ENGINE = View: the SELECT, as SQL text. The planner reads it in the view's place.
     std::string view_query;
 
