@@ -47,13 +47,10 @@ TypePtr typeOfToDate(const Signature& call) {
 template <typename Round>
 ColumnPtr toDates(const Call& call, const TimeZone& zone, Round&& round) {
     const bool wraps = call.argumentType(0)->kind() == TypeKind::Date;
-    return fromDays<uint16_t>(
-        call, 0, zone,
-        [&](int32_t days) {
-            const int32_t rounded = std::max(round(days), 0);
-            return static_cast<uint16_t>(wraps ? rounded : std::min(rounded, 65535));
-        },
-        kTruncates);
+    return fromDays<uint16_t>(call, 0, zone, [&](int32_t days) {
+        const int32_t rounded = std::max(round(days), 0);
+        return static_cast<uint16_t>(wraps ? rounded : std::min(rounded, 65535));
+    });
 }
 
 template <auto kRound>

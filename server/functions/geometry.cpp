@@ -41,10 +41,15 @@ struct Points {
     DoubleArgument y;
 };
 
-/// By the crossings of a ray; the border counts as inside on one side only.
+/// By the crossings of a ray; the border is inside.
 bool inRing(double x, double y, const Points& ring, size_t from, size_t to) {
     bool inside = false;
     for (size_t i = from, j = to - 1; i < to; j = i++) {
+        const double turn =
+            (ring.x[j] - ring.x[i]) * (y - ring.y[i]) - (x - ring.x[i]) * (ring.y[j] - ring.y[i]);
+        const bool within = std::min(ring.x[i], ring.x[j]) <= x && x <= std::max(ring.x[i], ring.x[j]) &&
+                            std::min(ring.y[i], ring.y[j]) <= y && y <= std::max(ring.y[i], ring.y[j]);
+        if (turn == 0 && within) return true;
         const bool crosses = (ring.y[i] > y) != (ring.y[j] > y);
         if (crosses && x < (ring.x[j] - ring.x[i]) * (y - ring.y[i]) / (ring.y[j] - ring.y[i]) + ring.x[i])
             inside = !inside;

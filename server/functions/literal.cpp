@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <span>
 
 #include "common/columns/create_column.h"
@@ -16,6 +17,27 @@ Traits asItIs() {
             .sees_constants = true};
 }
 
+bool hasNamedTuple(const Type& type) {
+    if (type.kind() == TypeKind::Tuple && !type.elementNames().empty()) return true;
+    return std::any_of(type.children().begin(), type.children().end(),
+                       [](const TypePtr& child) { return hasNamedTuple(*child); });
+}
+
+/// The name with every named element of a Tuple on a line of its own, as toTypeName() shows it.
+std::string prettyName(const Type& type, size_t indent = 0) {
+    if (!hasNamedTuple(type)) return type.name();
+    const bool named = type.kind() == TypeKind::Tuple && !type.elementNames().empty();
+    std::string text = type.name().substr(0, type.name().find('(')) + "(";
+    for (size_t i = 0; i < type.children().size(); ++i) {
+        if (i > 0) text += named ? "," : ", ";
+        if (named)
+            text +=
+                "\n" + std::string(indent + 4, ' ') + quoteIdentifierIfNeeded(type.elementNames()[i]) + " ";
+        text += prettyName(*type.child(i), named ? indent + 4 : indent);
+    }
+    return text + ")";
+}
+
 class ToTypeName final : public SimpleFunction {
 public:
     ToTypeName() : SimpleFunction("toTypeName", asItIs()) {}
@@ -26,7 +48,7 @@ public:
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
-        return createConstColumn(*result_type, Value(std::string(arguments[0].type->name())), rows);
+        return createConstColumn(*result_type, Value(prettyName(*arguments[0].type)), rows);
     }
 };
 
