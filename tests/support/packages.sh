@@ -28,7 +28,9 @@ missing_packages() {
 # else it says what to type and fails. No service is started: clickhouse-server would take ports 9000 and 8123.
 install_packages() {
     local missing as_root=()
-    mapfile -t missing < <(missing_packages "$@")
+    # Not <(…): that needs /proc, which a bare container may not have. Names of packages hold no blanks.
+    # shellcheck disable=SC2207
+    missing=($(missing_packages "$@"))
     [ ${#missing[@]} -eq 0 ] && return 0
     if [ "$(id -u)" -ne 0 ]; then
         if ! sudo -n true 2>/dev/null; then
