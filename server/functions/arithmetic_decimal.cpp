@@ -66,8 +66,9 @@ unsigned bitLength(const Int256& value) {
     return 0;
 }
 
+// By value: the result may be one of the operands, and the builtins of GCC 12 then look at it too late.
 template <typename N>
-bool addOverflow(const N& a, const N& b, N& result) {
+bool addOverflow(const N a, const N b, N& result) {
     if constexpr (sizeof(N) == 32) {
         result = a + b;
         return a.negative() == b.negative() && result.negative() != a.negative();
@@ -77,7 +78,7 @@ bool addOverflow(const N& a, const N& b, N& result) {
 }
 
 template <typename N>
-bool subtractOverflow(const N& a, const N& b, N& result) {
+bool subtractOverflow(const N a, const N b, N& result) {
     if constexpr (sizeof(N) == 32) {
         result = a - b;
         return a.negative() != b.negative() && result.negative() != a.negative();
@@ -87,7 +88,7 @@ bool subtractOverflow(const N& a, const N& b, N& result) {
 }
 
 template <typename N>
-bool multiplyOverflow(const N& a, const N& b, N& result) {
+bool multiplyOverflow(const N a, const N b, N& result) {
     if constexpr (sizeof(N) == 32) {
         result = a * b;
         return bitLength(a) + bitLength(b) > 256 ||

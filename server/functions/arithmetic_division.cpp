@@ -68,7 +68,8 @@ R narrow(const W& value) {
         return static_cast<R>(value);
 }
 
-/// A constant divisor that is neither 0 nor -1 needs no checks, and 32 bits divide faster than 64.
+/// A constant divisor that is neither 0 nor -1 needs no checks, and what fits 32 bits is divided by a
+/// product.
 template <typename W, typename R, bool kRemainder>
 ColumnPtr runByConstant(const ArithmeticCall& call, W divisor) {
     Operand<W> a(*call.left.column, call.left.type->physical());
@@ -82,10 +83,14 @@ ColumnPtr runByConstant(const ArithmeticCall& call, W divisor) {
             for (size_t i = 0; i < count; ++i) all |= left[i];
             if (static_cast<uint64_t>(all) >> 32 == 0 && divisor > 0 &&
                 static_cast<uint64_t>(divisor) >> 32 == 0) {
-                const auto small = static_cast<uint32_t>(divisor);
+                // 2^64 / divisor, rounded up: its product with 32 bits has the quotient in its upper half.
+                const uint64_t inverse = UINT64_MAX / static_cast<uint64_t>(divisor) + 1;
+                const auto small = static_cast<uint64_t>(divisor);
                 for (size_t i = 0; i < count; ++i) {
-                    const auto value = static_cast<uint32_t>(left[i]);
-                    to[i] = static_cast<R>(kRemainder ? value % small : value / small);
+                    const auto value = static_cast<uint64_t>(left[i]);
+                    const uint64_t quotient =
+                        small == 1 ? value : static_cast<uint64_t>(UInt128(inverse) * value >> 64);
+                    to[i] = static_cast<R>(kRemainder ? value - quotient * small : quotient);
                 }
                 continue;
             }

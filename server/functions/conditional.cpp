@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "common/columns/const_column.h"
 #include "common/columns/create_column.h"
@@ -447,6 +448,7 @@ public:
             PodVector<uint8_t> takes(rows);
             conditionOf(call(compare, {next, best}, rows, context_), takes);
             replaceNulls(best, next, takes);
+            replaceNans(best, takes);
             const ColumnPtr both[] = {best.column, next.column};
             best.column = selectRows(both, takes.span());
         }
@@ -479,6 +481,15 @@ private:
         if (!best.type->isNullable()) return;
         for (size_t i = 0; i < takes.size(); ++i)
             if (best.column->isNullAt(i)) takes[i] = !next.column->isNullAt(i);
+    }
+
+    /// NaN gives way to anything.
+    static void replaceNans(const NamedColumn& best, PodVector<uint8_t>& takes) {
+        if (!removeNullable(best.type)->isFloat()) return;
+        const ColumnPtr plain = full(best.column);
+        const ColumnPtr values = plain->kind() == ColumnKind::Nullable ? valuesOfNullable(plain) : plain;
+        for (size_t i = 0; i < takes.size(); ++i)
+            if (!plain->isNullAt(i) && std::isnan(values->value(i).to<double>())) takes[i] = 1;
     }
 
     TypePtr typeWithoutSupertype(Arguments arguments, const std::vector<TypePtr>& types) const {
@@ -531,8 +542,11 @@ public:
         if (std::find(wrong.begin(), wrong.end(), 1) != wrong.end())
             throw Error(ErrorCode::BAD_ARGUMENTS,
                         "The minimum value cannot be greater than the maximum value");
-        const NamedColumn lower = call("greatest", {cast[0], cast[1]}, rows, context_);
-        return castColumn(call("least", {lower, cast[2]}, rows, context_), result_type);
+        // NaN is above every bound.
+        const NamedColumn above =
+            call("not", {call("lessOrEquals", {cast[0], cast[2]}, rows, context_)}, rows, context_);
+        const NamedColumn bounded = call("if", {above, cast[2], cast[0]}, rows, context_);
+        return castColumn(call("greatest", {bounded, cast[1]}, rows, context_), result_type);
     }
 
 private:

@@ -19,8 +19,8 @@ namespace shardd::functions {
 namespace {
 
 bool isConstant(const NamedColumn& argument) {
-    return argument.column &&
-           (argument.column->kind() == ColumnKind::Const || argument.type->kind() == TypeKind::Set);
+    if (argument.type->kind() == TypeKind::Set) return true;
+    return argument.column && argument.column->kind() == ColumnKind::Const;
 }
 
 bool isOnlyNull(const TypePtr& type) {

@@ -247,7 +247,8 @@ TypePtr typeOfPower(const Signature& call) {
 template <typename T>
 T powerBelow(T value) {
     if constexpr (std::is_floating_point_v<T>) {
-        if (value == 0 || !std::isfinite(value)) return value;
+        if (std::isnan(value)) return std::numeric_limits<T>::infinity();
+        if (value == 0 || std::isinf(value)) return value;
         return std::copysign(static_cast<T>(std::ldexp(1.0, std::ilogb(value))), value);
     } else {
         if (value <= T(0)) return T(0);

@@ -33,7 +33,12 @@ ColumnPtr selectFixed(std::span<const ColumnPtr> branches, std::span<const uint8
         const auto [first, first_step] = sources[0];
         const auto [second, second_step] = sources[1];
         if (first_step == 1 && second_step == 1) {
-            for (size_t i = 0; i < rows; ++i) out[i] = which[i] ? second[i] : first[i];
+            // Both are read, so that the choice is no branch.
+            for (size_t i = 0; i < rows; ++i) {
+                const T a = first[i];
+                const T b = second[i];
+                out[i] = which[i] ? b : a;
+            }
         } else {
             for (size_t i = 0; i < rows; ++i) {
                 const T a = first[i * first_step];

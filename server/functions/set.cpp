@@ -252,6 +252,12 @@ ColumnPtr convertForSet(const NamedColumn& from,
     const TypePtr bare = removeNullable(to);
     const ColumnPtr source = fullPlain(from.column);
     const TypePtr source_type = removeLowCardinality(from.type);
+    if (bare->kind() == TypeKind::Nothing) {  // NULL is compared with: nothing equals it
+        std::fill(keep.begin(), keep.end(), uint8_t{0});
+        MutableColumnPtr none = createColumn(*to);
+        none->insertDefault(source->size());
+        return none;
+    }
     ColumnPtr values;
     const bool text = removeNullable(source_type)->isString();
     if (text && !bare->isString() && !bare->isEnum()) {
