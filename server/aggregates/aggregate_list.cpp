@@ -11,14 +11,20 @@
     X(argExtremes)           \
     X(average)               \
     X(bitOperations)         \
+    X(bitmap)                \
     X(count)                 \
     X(distinct)              \
+    X(distributions)         \
+    X(events)                \
     X(extremes)              \
     X(groupArray)            \
+    X(groupArrayExtra)       \
+    X(groupConcat)           \
     X(groupUniqArray)        \
     X(mapSum)                \
     X(nothing)               \
     X(quantile)              \
+    X(quantileDD)            \
     X(quantileExact)         \
     X(quantileSketches)      \
     X(sequences)             \

@@ -104,6 +104,14 @@ public:
         return inserted;
     }
 
+    bool contains(const T& key) const {
+        if (Traits::isEmpty(key)) return has_zero_;
+        if (bits_ != 0) return !Traits::isEmpty(*find(slots_, bits_, key));
+        for (size_t i = 0; i < size_ - has_zero_; ++i)
+            if (Traits::equal(small_[i], key)) return true;
+        return false;
+    }
+
     /// Many keys: the slots of later ones are fetched while earlier ones are compared.
     template <typename KeyOf>
     void insertMany(size_t count, Arena& arena, KeyOf&& key_of) {
@@ -271,6 +279,10 @@ T fromKey(const KeyOf<T>& key) {
 class TextSet {
 public:
     size_t size() const { return set_.size(); }
+
+    bool contains(std::string_view text) const { return set_.contains(hashed(text)); }
+
+    void swap(TextSet& other) noexcept { set_.swap(other.set_); }
 
     bool insert(std::string_view text, Arena& arena) {
         bool inserted = false;

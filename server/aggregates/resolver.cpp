@@ -112,6 +112,15 @@ std::string expandAlias(std::string_view name) {
     return std::string(name);
 }
 
+/// Called as it is, sumIfOrNull means sumOrNullIf (no row that passes gives NULL); a state keeps the order
+/// that is written. count has its own way.
+std::string swappedIfOrNull(std::string name) {
+    constexpr std::string_view kWritten = "IfOrNull";
+    if (!name.ends_with(kWritten)) return name;
+    const std::string base = name.substr(0, name.size() - kWritten.size());
+    return canonicalAggregateName(base) == "count" ? name : base + "OrNullIf";
+}
+
 }  // namespace
 
 AggregateFunctionPtr resolveAggregateFunction(std::string_view name,
@@ -120,7 +129,7 @@ AggregateFunctionPtr resolveAggregateFunction(std::string_view name,
     if (name.size() > kMaxNameLength)
         throw Error(ErrorCode::UNKNOWN_AGGREGATE_FUNCTION,
                     "Name of an aggregate function is too long: {} bytes", name.size());
-    return resolve(expandAlias(name), parameters, arguments);
+    return resolve(swappedIfOrNull(expandAlias(name)), parameters, arguments);
 }
 
 bool isAggregateFunction(std::string_view name) {

@@ -39,11 +39,11 @@ public:
     }
 };
 
-/// The result is the state itself.
+/// The result is the state itself; over -Merge it is a state of the function that was merged.
 class State final : public Forwarding {
 public:
-    State(Signature signature, AggregateFunctionPtr nested)
-        : Forwarding(std::move(signature), nested->stateType(), nested) {}
+    State(Signature signature, TypePtr type, AggregateFunctionPtr nested)
+        : Forwarding(std::move(signature), std::move(type), std::move(nested)) {}
 
     void insertResult(char* place, Column& to, Arena&) const override {
         auto& states = static_cast<StateColumn&>(to);
@@ -93,6 +93,9 @@ public:
         nested().insertResultBatch(places, offset, rows, to, arena);
     }
 
+    /// The type of the states that are merged.
+    TypePtr mergedType() const { return nested().stateType(); }
+
 private:
     static char* const* statesOf(const Column* const* arguments) {
         if (arguments[0]->kind() != ColumnKind::State) failColumnCast(*arguments[0], "StateColumn");
@@ -131,7 +134,9 @@ AggregateFunctionPtr createState(Signature signature,
     AggregateFunctionPtr nested = resolve(nested_name, signature.parameters, signature.arguments);
     // Over NULL alone there is no state to give: the result stays NULL.
     if (nested->name() == "nothingNull") return nested;
-    return std::make_shared<State>(std::move(signature), std::move(nested));
+    const auto* merge = dynamic_cast<const Merge*>(nested.get());
+    TypePtr type = merge ? merge->mergedType() : nested->stateType();
+    return std::make_shared<State>(std::move(signature), std::move(type), std::move(nested));
 }
 
 AggregateFunctionPtr createSimpleState(Signature signature,
