@@ -14,13 +14,13 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c
 
 /// Words that cannot be an alias without AS, since they begin the next clause or operator.
 constexpr std::string_view kNotAlias[] = {
-    "ALL",      "AND",       "ANTI",    "ANY",    "ARRAY",  "AS",         "ASC",    "ASCENDING", "ASOF",
-    "AT",       "BETWEEN",   "COLLATE", "CROSS",  "DESC",   "DESCENDING", "DIV",    "EXCEPT",    "FETCH",
-    "FINAL",    "FORMAT",    "FROM",    "FULL",   "GLOBAL", "GROUP",      "HAVING", "ILIKE",     "IN",
-    "INNER",    "INTERSECT", "INTO",    "IS",     "JOIN",   "LEFT",       "LIKE",   "LIMIT",     "LOCAL",
-    "MOD",      "NATURAL",   "NOT",     "OFFSET", "ON",     "OR",         "ORDER",  "PARALLEL",  "PASTE",
-    "PREWHERE", "QUALIFY",   "REGEXP",  "RIGHT",  "RLIKE",  "SAMPLE",     "SELECT", "SEMI",      "SETTINGS",
-    "UNION",    "USING",     "WHERE",   "WINDOW", "WITH",
+    "ALL",      "AND",      "ANTI",      "ANY",    "ARRAY",  "AS",         "ASC",    "ASCENDING", "ASOF",
+    "AT",       "BETWEEN",  "COLLATE",   "CROSS",  "DESC",   "DESCENDING", "DIV",    "ELSE",      "EXCEPT",
+    "FETCH",    "FINAL",    "FORMAT",    "FROM",   "FULL",   "GLOBAL",     "GROUP",  "HAVING",    "ILIKE",
+    "IN",       "INNER",    "INTERSECT", "INTO",   "IS",     "JOIN",       "LEFT",   "LIKE",      "LIMIT",
+    "LOCAL",    "MOD",      "NATURAL",   "NOT",    "OFFSET", "ON",         "OR",     "ORDER",     "PARALLEL",
+    "PASTE",    "PREWHERE", "QUALIFY",   "REGEXP", "RIGHT",  "RLIKE",      "SAMPLE", "SELECT",    "SEMI",
+    "SETTINGS", "UNION",    "USING",     "WHERE",  "WINDOW", "WITH",
 };
 
 }  // namespace

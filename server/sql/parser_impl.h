@@ -151,7 +151,8 @@ private:
     ExpressionPtr interval(uint32_t position);
     ExpressionPtr intervalFromText(const std::string& text, uint32_t position);
     ExpressionPtr exists(uint32_t position);
-    ExpressionPtr subqueryUntilClose(uint32_t position);
+    /// `otherwise` takes the expression behind an ELSE at the end: viewIfPermitted(SELECT … ELSE null('x String')).
+    ExpressionPtr subqueryUntilClose(uint32_t position, ExpressionPtr* otherwise = nullptr);
     ExpressionPtr subqueryOf(QueryPtr query, uint32_t position);
     ExpressionPtr asterisk(std::vector<std::string> qualifier, uint32_t position);
     ExpressionPtr columnsMatcher(std::vector<std::string> qualifier, uint32_t position);

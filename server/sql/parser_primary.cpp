@@ -220,10 +220,14 @@ ExpressionPtr Parser::subqueryOf(QueryPtr query, uint32_t position) {
 }
 
 /// The rest of `(SELECT …)`, the opening bracket taken.
-ExpressionPtr Parser::subqueryUntilClose(uint32_t position) {
+ExpressionPtr Parser::subqueryUntilClose(uint32_t position, ExpressionPtr* otherwise) {
     const uint32_t outer = std::exchange(deepest_, 0);
     const uint32_t outer_elements = std::exchange(most_, 0);
     QueryPtr inner = query();
+    if (otherwise && keyword("ELSE")) {
+        const uint32_t begin = peek().begin;
+        *otherwise = call(identifier(), begin);  // a call, even where its name is a word like null
+    }
     expect(TokenKind::CloseRound);
     ExpressionPtr node = subqueryOf(std::move(inner), position);
     node->depth = deepest_ + 1;
@@ -325,9 +329,11 @@ void Parser::callArguments(Expressions& arguments, bool& distinct) {
     if (accept(TokenKind::CloseRound)) return;
     if (isWord(0, "SELECT") || (isWord(0, "WITH") && isQueryStart(0))) {
         const uint32_t position = peek().begin;
-        ExpressionPtr node = subqueryUntilClose(position);
+        ExpressionPtr otherwise;
+        ExpressionPtr node = subqueryUntilClose(position, &otherwise);
         static_cast<Subquery&>(*node).bare = true;
         arguments.push_back(std::move(node));
+        if (otherwise) arguments.push_back(std::move(otherwise));
         return;
     }
     do {

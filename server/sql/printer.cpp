@@ -369,7 +369,14 @@ void Printer::call(const Function& node) {
         write(")");
     }
     write("(");
-    list(node.arguments);
+    const auto* view = node.arguments.size() == 2 ? as<Subquery>(node.arguments[0]) : nullptr;
+    if (view && view->bare) {
+        expression(*node.arguments[0]);
+        write(" ELSE ");
+        expression(*node.arguments[1]);
+    } else {
+        list(node.arguments);
+    }
     write(")");
     if (node.nulls == Function::Nulls::Respect) write(" RESPECT NULLS");
     if (node.nulls == Function::Nulls::Ignore) write(" IGNORE NULLS");

@@ -207,6 +207,8 @@ INSTANTIATE_TEST_SUITE_P(
         PrintCase{"insert into function remote('a', b, c) (x) select 1",
                   "INSERT INTO FUNCTION remote('a', b, c) (x) SELECT 1"},
         PrintCase{"desc db.t", "DESCRIBE TABLE db.t"},
+        PrintCase{"select * from viewIfPermitted(select name from system.x else null('name String'))",
+                  "SELECT * FROM viewIfPermitted(SELECT name FROM system.x ELSE null('name String'))"},
         PrintCase{"desc table view(select k from db.t)", "DESCRIBE TABLE view(SELECT k FROM db.t)"},
         PrintCase{"exists t", "EXISTS TABLE t"},
         PrintCase{"show tables from db not ilike 'x%' limit 3", "SHOW TABLES FROM db NOT ILIKE 'x%' LIMIT 3"},
