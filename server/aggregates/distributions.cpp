@@ -161,13 +161,11 @@ public:
     }
 
 private:
-    size_t maxPoints() const { return size_t{bins_} * 2 + 1; }
-
     void add(HistogramState& state, double value, double weight, Arena& arena) const {
         state.points.push({value, weight}, arena);
         state.lower = std::min(state.lower, value);
         state.upper = std::max(state.upper, value);
-        if (state.points.size > maxPoints() - 1 + (weight > 0 ? 0 : 1)) compress(state, bins_);
+        if (state.points.size >= size_t{bins_} * 2) compress(state, bins_);
     }
 
     /// Joins the nearest neighbours until `wanted` are left.
@@ -209,16 +207,14 @@ private:
         const bool last = i + 1 == points.size;
         const double from = first ? state.lower : (points[i - 1].mean + points[i].mean) / 2;
         const double until = last ? state.upper : (points[i].mean + points[i + 1].mean) / 2;
-        // A point's weight is spread half to each side; the ends have all of theirs inside.
-        double height = points[i].weight;
-        if (points.size > 1) height = heightOf(points, i);
-        appendTuple(to, from, until, height);
+        appendTuple(to, from, until, sideOf(points, i, first, i - 1) + sideOf(points, i, last, i + 1));
     }
 
-    static double heightOf(const ArenaArray<HistogramPoint>& points, size_t i) {
-        const double left = i == 0 ? points[i].weight * 2 : points[i - 1].weight;
-        const double right = i + 1 == points.size ? points[i].weight * 2 : points[i + 1].weight;
-        return (left + points[i].weight * 2 + right) / 4;
+    /// Half of a point's weight lies on each side; towards a neighbour the weight changes linearly up to the
+    /// middle.
+    static double sideOf(const ArenaArray<HistogramPoint>& points, size_t i, bool at_end, size_t neighbour) {
+        if (at_end) return points[i].weight / 2;
+        return (3 * points[i].weight + points[neighbour].weight) / 8;
     }
 
     uint32_t bins_;

@@ -206,6 +206,39 @@ Bound Binder::bindAggregate(const sql::Function& call, Scope& scope, bool window
     return {finishNode(std::move(node)), std::move(text)};
 }
 
+namespace {
+
+std::string boundText(const WindowStep::Bound& bound) {
+    if (bound.kind == WindowStep::Bound::Kind::Current) return "CURRENT ROW";
+    const std::string amount =
+        bound.kind == WindowStep::Bound::Kind::Unbounded ? "UNBOUNDED" : constantText(*literalType(bound.offset), bound.offset);
+    return amount + (bound.preceding ? " PRECEDING" : " FOLLOWING");
+}
+
+std::string frameText(const Node::WindowInfo& info) {
+    const char* unit = info.frame == WindowStep::Frame::Rows ? "ROWS" : info.frame == WindowStep::Frame::Groups ? "GROUPS" : "RANGE";
+    return std::string(unit) + " BETWEEN " + boundText(info.begin) + " AND " + boundText(info.end);
+}
+
+/// A frame must start before it ends.
+void checkFrame(const Node::WindowInfo& info) {
+    using Kind = WindowStep::Bound::Kind;
+    const auto fail = [](const std::string& text) { throw Error(ErrorCode::BAD_ARGUMENTS, "{}", text); };
+    if (info.frame == WindowStep::Frame::Groups) throw Error(ErrorCode::NOT_IMPLEMENTED, "Window frame 'GROUPS' is not implemented");
+    if (info.begin.kind == Kind::Unbounded && !info.begin.preceding) fail("Frame start cannot be UNBOUNDED FOLLOWING");
+    if (info.end.kind == Kind::Unbounded && info.end.preceding) fail("Frame end cannot be UNBOUNDED PRECEDING");
+    if (info.begin.kind == Kind::Unbounded || info.end.kind == Kind::Unbounded) return;
+    const auto side = [](const WindowStep::Bound& bound) { return bound.kind == Kind::Current ? 0 : bound.preceding ? -1 : 1; };
+    if (side(info.begin) > side(info.end)) fail("Window frame '" + frameText(info) + "' is invalid");
+    if (side(info.begin) != side(info.end) || side(info.begin) == 0) return;
+    const double begin = info.begin.offset.to<double>();
+    const double end = info.end.offset.to<double>();
+    if (info.begin.preceding ? begin < end : begin > end)
+        fail("Frame start offset " + boundText(info.begin) + " does not precede the frame end offset " + boundText(info.end));
+}
+
+}  // namespace
+
 void Binder::fillWindow(const sql::WindowDefinition& definition, Node::WindowInfo& info, Scope& scope) {
     if (!definition.parent.empty()) {
         const sql::WindowDefinition* parent = nullptr;
@@ -245,6 +278,7 @@ void Binder::fillWindow(const sql::WindowDefinition& definition, Node::WindowInf
     };
     info.begin = bound(definition.begin);
     info.end = bound(definition.end);
+    checkFrame(info);
 }
 
 std::shared_ptr<const Node::WindowInfo> Binder::bindWindowDefinition(const sql::Function& call, Scope& scope) {
@@ -264,13 +298,7 @@ std::shared_ptr<const Node::WindowInfo> Binder::bindWindowDefinition(const sql::
         add((i == 0 ? "ORDER BY " : ", ") + info->order_by[i].node->name + (info->order_by[i].descending ? " DESC" : " ASC") +
             (info->order_by[i].nulls_direction == 1 ? "" : " NULLS FIRST"));
     if (info->frame_written) {
-        const auto text = [](const WindowStep::Bound& bound) {
-            if (bound.kind == WindowStep::Bound::Kind::Current) return std::string("CURRENT ROW");
-            const std::string amount = bound.kind == WindowStep::Bound::Kind::Unbounded ? "UNBOUNDED" : constantText(*literalType(bound.offset), bound.offset);
-            return amount + (bound.preceding ? " PRECEDING" : " FOLLOWING");
-        };
-        add(std::string(info->frame == WindowStep::Frame::Rows ? "ROWS" : info->frame == WindowStep::Frame::Groups ? "GROUPS" : "RANGE") + " BETWEEN " +
-            text(info->begin) + " AND " + text(info->end));
+        add(frameText(*info));
     }
     return info;
 }
@@ -294,6 +322,13 @@ Bound Binder::bindWindow(const sql::Function& call, Scope& scope) {
     node->kind = Node::Kind::Window;
     node->function_name = call.name;
     node->window = window;
+    if ((call.name == "rank" || call.name == "dense_rank" || call.name == "denseRank") && !arguments.empty())
+        throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                    "Number of arguments for window function {} doesn't match: passed {}, should be 0",
+                    call.name,
+                    arguments.size());
+    if (call.name == "ntile" && arguments.size() != 1)
+        throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Function ntile takes exactly one argument");
     for (const Bound& argument : arguments) node->arguments.push_back(argument.node);
     if (call.name == "percent_rank" || call.name == "percentRank" || call.name == "cume_dist") {
         node->type = types::float64();
