@@ -141,9 +141,12 @@ class States : public testing::TestWithParam<Case> {
 protected:
     void expectState(OneState& state, const char* how) {
         const std::string wanted = unhex(GetParam().state);
-        if (GetParam().bytes == Bytes::Exact) EXPECT_EQ(hex(state.bytes()), GetParam().state) << how;
-        if (GetParam().bytes == Bytes::AnyOrder)
+        if (GetParam().bytes == Bytes::Exact) {
+            EXPECT_EQ(hex(state.bytes()), GetParam().state) << how;
+        }
+        if (GetParam().bytes == Bytes::AnyOrder) {
             EXPECT_EQ(sortedBytes(state.bytes()), sortedBytes(wanted)) << how;
+        }
         EXPECT_EQ(state.result(), GetParam().result) << how;
     }
 };
@@ -202,11 +205,11 @@ TEST_P(States, RefuseBytesThatAreCutShort) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(ClickHouse,
-                         States,
-                         testing::Values(
+const Case kCases[] = {
 #include "states_cases.inc"
-                             ));
+};
+
+INSTANTIATE_TEST_SUITE_P(ClickHouse, States, testing::ValuesIn(kCases));
 
 TEST(Resolve, TellsWhatClickHouseTells) {
     const std::vector<TypePtr> text = {types::string()};
