@@ -58,7 +58,9 @@ public:
     const std::string& name() const { return column_.key.column; }
 
     /// In the order of the column: negative when a comes first.
+    /// A column that starts anew without FROM is not told apart from anything (NULL).
     int compare(const Value& a, const Value& b) const {
+        if (a.isNull() || b.isNull()) return 0;
         int order = 0;
         if (isFloat()) {
             const auto x = a.to<double>();
@@ -167,8 +169,11 @@ public:
             const NamedColumn& column = header_.columns[i];
             const auto filled = std::find_if(fill.begin(), fill.end(),
                                              [&](const FillColumn& f) { return f.name() == column.name; });
-            if (filled != fill.end())
-                columns_[i]->insert(values[static_cast<size_t>(filled - fill.begin())]);
+            const size_t place = static_cast<size_t>(filled - fill.begin());
+            if (filled != fill.end() && !values[place].isNull())
+                columns_[i]->insert(values[place]);
+            else if (filled != fill.end())
+                insertDefaults(*column.type, *columns_[i], 1);
             else if (const auto at = interpolated.find(column.name))
                 columns_[i]->insert(interpolated.columns[*at].column->value(0));
             else if (prefix && isPrefix(column.name, fill))
@@ -371,6 +376,7 @@ private:
     }
 
     bool stepInside(size_t i) {
+        if ((*at_)[i].isNull()) return false;
         const Value next = fill_[i].stepped((*at_)[i]);
         if (isBeyondTo(i, next) || isStale(i, next)) return false;
         (*at_)[i] = next;
@@ -390,7 +396,7 @@ private:
     /// Columns from `position` on begin anew.
     void restart(size_t position) {
         for (size_t i = position; i < fill_.size(); ++i)
-            if (fill_[i].from()) (*at_)[i] = *fill_[i].from();
+            (*at_)[i] = fill_[i].from() ? *fill_[i].from() : Value();
     }
 
     int compareRows(const Row& a, const Row& b) const {

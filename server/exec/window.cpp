@@ -290,9 +290,25 @@ private:
     std::vector<Block> blocks_;
 };
 
+/// What ClickHouse refuses to run.
+void checkFrame(const plan::WindowStep& step) {
+    using Kind = plan::WindowStep::Bound::Kind;
+    if (step.frame == plan::WindowStep::Frame::Groups)
+        throw Error(ErrorCode::NOT_IMPLEMENTED, "Window frame 'GROUPS' is not implemented");
+    // Bounds as places around the current row, offsets unknown: -2 and 2 are the ends of the partition.
+    const auto place = [](const plan::WindowStep::Bound& bound) {
+        if (bound.kind == Kind::Current) return 0;
+        const int distance = bound.kind == Kind::Unbounded ? 2 : 1;
+        return bound.preceding ? -distance : distance;
+    };
+    if (place(step.begin) > place(step.end))
+        throw Error(ErrorCode::BAD_ARGUMENTS, "Window frame is invalid: it begins behind its end");
+}
+
 }  // namespace
 
 void run(const plan::WindowStep& step, const StepPlace& place, Sink& sink) {
+    checkFrame(step);
     WindowSink window(step, place, sink);
     runStep(*step.input, place.context, window);
 }
