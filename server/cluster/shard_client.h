@@ -18,7 +18,7 @@ struct ShardLogin {
     std::string client_name = "shardd";
     uint64_t version_major = 26;
     uint64_t version_minor = 7;
-    uint64_t version_patch = 2;
+    uint64_t version_patch = 1;
     protocol::Revision revision = protocol::kInitiatorRevision;
     /// When the cluster has a secret, it stands for user and password.
     std::string cluster;

@@ -23,7 +23,7 @@ struct SessionOptions {
     std::string server_name = "ClickHouse";
     uint64_t version_major = 26;
     uint64_t version_minor = 7;
-    uint64_t version_patch = 2;
+    uint64_t version_patch = 1;
     std::string display_name = "shardd";
     std::string time_zone = "UTC";
     uint16_t http_port = 8123;  // for the hint to who speaks HTTP here
