@@ -252,8 +252,9 @@ ColumnPtr convertForSet(const NamedColumn& from,
     const TypePtr bare = removeNullable(to);
     const ColumnPtr source = fullPlain(from.column);
     const TypePtr source_type = removeLowCardinality(from.type);
-    if (bare->kind() == TypeKind::Nothing) {  // NULL is compared with: nothing equals it
-        std::fill(keep.begin(), keep.end(), uint8_t{0});
+    if (bare->kind() == TypeKind::Nothing) {  // NULL is compared with: only NULL equals it, if at all
+        for (size_t i = 0; i < source->size(); ++i)
+            keep[i] &= static_cast<uint8_t>(nulls_count && source->isNullAt(i));
         MutableColumnPtr none = createColumn(*to);
         none->insertDefault(source->size());
         return none;

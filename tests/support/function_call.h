@@ -45,8 +45,8 @@ inline std::string call(std::string_view name, const std::vector<Argument>& argu
         try {
             of_columns = run(false);
         } catch (const Error& error) {
-            if (error.is(ErrorCode::ILLEGAL_COLUMN))
-                return of_constants;  // an argument that must be constant
+            // An argument that must be constant, for the value or already for the type.
+            if (error.is(ErrorCode::ILLEGAL_COLUMN) || error.is(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT)) return of_constants;
             throw;
         }
         return of_constants == of_columns
