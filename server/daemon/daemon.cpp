@@ -102,6 +102,7 @@ struct Daemon::Impl {
         users = std::move(next_users);
     }
 
+    void tellWhatIsNotOffered() const;
     void prepareFolders();
     void buildCatalog();
     void buildHost();
@@ -133,6 +134,15 @@ struct Daemon::Impl {
     std::atomic<bool> hurried = false;
 };
 
+// Keys that are read and understood, for which there is nothing behind them yet.
+void Daemon::Impl::tellWhatIsNotOffered() const {
+    if (config->http_port)
+        kLog.warning("http_port is read, but there is no HTTP here: only the native protocol");
+    if (!config->shardd.bootstrap.empty())
+        throw Error(ErrorCode::NOT_IMPLEMENTED,
+                    "shardd.bootstrap is not offered: list the nodes under remote_servers");
+}
+
 void Daemon::Impl::prepareFolders() {
     FileSystem& files = localFileSystem();
     files.createDirectories(config->path);
@@ -160,12 +170,12 @@ void Daemon::Impl::buildCatalog() {
         cache_bytes = static_cast<uint64_t>(static_cast<double>(config->serverMemoryLimit()) *
                                             own.decoded_cache_size_to_ram_ratio);
     merges = std::make_shared<storage::MergeScheduler>(memory);
-    catalog.emplace(localFileSystem(),
-                    storage::CatalogOptions{
-                        .path = config->path,
-                        .decoded_cache = std::make_shared<storage::DecodedCache>(cache_bytes, memory),
-                        .merges = merges,
-                        .durable_inserts = own.fsync_after_insert});
+    catalog.emplace(
+        localFileSystem(),
+        storage::CatalogOptions{.path = config->path,
+                                .decoded_cache = std::make_shared<storage::DecodedCache>(cache_bytes, memory),
+                                .merges = merges,
+                                .durable_inserts = own.fsync_after_insert});
     cluster = makeClusterService(network->context(), *config, *catalog);
     addClusterEngines(cluster, *catalog);
     for (auto& table : makeSystemTables(systemSources())) catalog->addTable("system", std::move(table));
@@ -192,9 +202,10 @@ void Daemon::Impl::buildHost() {
 }
 
 void Daemon::Impl::loadTables(const QueryServices& services) {
-    exec::loadStoredTables(*catalog, makeLoaderContext(services), [](const std::string& table, const Error& error) {
-        kLog.error("table {} is left out: {}", table, error.message());
-    });
+    exec::loadStoredTables(*catalog, makeLoaderContext(services),
+                           [](const std::string& table, const Error& error) {
+                               kLog.error("table {} is left out: {}", table, error.message());
+                           });
     catalog->createDatabase({.name = config->default_database}, true);
 }
 
@@ -253,6 +264,7 @@ void Daemon::start() {
     own.logging.apply(own.config->logger);
     setLogSink(&own.logging);
     for (const auto& warning : own.config->warnings) kLog.warning("{}", warning);
+    own.tellWhatIsNotOffered();
     raiseFileLimit();
     own.prepareFolders();
     aggregates::registerStates();

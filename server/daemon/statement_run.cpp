@@ -1,5 +1,7 @@
 #include "server/daemon/statement_run.h"
 
+#include <algorithm>
+
 #include "common/base/error.h"
 #include "server/daemon/query_planning.h"
 #include "server/daemon/query_settings.h"
@@ -66,13 +68,20 @@ DeadlineTimer::Handle startTimer(const StatementContext& query, const Settings& 
 void dispatch(const sql::Statement& statement, const StatementContext& query) {
     using Kind = sql::Statement::Kind;
     switch (statement.kind) {
-        case Kind::Query: return run(*sql::as<sql::QueryStatement>(&statement), query);
-        case Kind::Insert: return run(*sql::as<sql::Insert>(&statement), query);
-        case Kind::Explain: return run(*sql::as<sql::Explain>(&statement), query);
-        case Kind::Set: return run(*sql::as<sql::Set>(&statement), query);
-        case Kind::Use: return run(*sql::as<sql::Use>(&statement), query);
-        case Kind::SetRole: return;  // there is nobody's role but one's own
-        default: return runCatalogStatement(statement, query);
+        case Kind::Query:
+            return run(*sql::as<sql::QueryStatement>(&statement), query);
+        case Kind::Insert:
+            return run(*sql::as<sql::Insert>(&statement), query);
+        case Kind::Explain:
+            return run(*sql::as<sql::Explain>(&statement), query);
+        case Kind::Set:
+            return run(*sql::as<sql::Set>(&statement), query);
+        case Kind::Use:
+            return run(*sql::as<sql::Use>(&statement), query);
+        case Kind::SetRole:
+            return;  // there is nobody's role but one's own
+        default:
+            return runCatalogStatement(statement, query);
     }
 }
 
@@ -88,6 +97,8 @@ void runStatement(const StatementContext& query) {
     }
     query.running->memory->setLimit(settings->max_memory_usage);
     query.context.settings = execSettings(settings);
+    if (const uint64_t most = query.services.config()->shardd.worker_threads)
+        query.context.settings.max_threads = std::min<size_t>(query.context.settings.max_threads, most);
     const DeadlineTimer::Handle timer = startTimer(query, settings);
     dispatch(*statement, query);
     query.context.check();  // cancelled at the very end is cancelled
