@@ -26,6 +26,7 @@
     X(quantile)              \
     X(quantileDD)            \
     X(quantileExact)         \
+    X(quantileGK)            \
     X(quantileSketches)      \
     X(sequences)             \
     X(singleValues)          \

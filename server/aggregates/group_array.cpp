@@ -139,7 +139,10 @@ public:
     }
 
     void mergeStates(State& state, const State& other, Arena& arena) const {
-        if (is_last) {
+        if (state.total == 0) {
+            for (const auto& element : other.kept) state.kept.push(Elements::keep(element, arena), arena);
+            state.total = other.total;
+        } else if (is_last) {
             // The ring's oldest value first.
             const size_t start = other.kept.size < limit_ ? 0 : other.total % limit_;
             for (size_t i = 0; i < other.kept.size; ++i)

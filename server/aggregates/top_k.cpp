@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -136,18 +137,75 @@ struct TopKState {
         for (size_t i = 1; i <= counters.size(); ++i) place(i);
     }
 
-    /// The counters, most frequent first; of equal ones the first come.
-    std::vector<const Counter<Key>*> sorted() const {
+    /// The `limit` most frequent counters, most frequent first. Which of equal ones, and in which order, is
+    /// that of a Floyd-Rivest selection, so that ties come out as ClickHouse's do.
+    std::vector<const Counter<Key>*> top(size_t limit) const {
         std::vector<const Counter<Key>*> result;
         result.reserve(counters.size());
         for (const Counter<Key>& counter : counters) result.push_back(&counter);
-        std::stable_sort(result.begin(), result.end(), [](const auto* a, const auto* b) {
-            return a->count > b->count || (a->count == b->count && a->error < b->error);
-        });
+        const size_t count = std::min(limit, result.size());
+        if (count == 0) return {};
+        selectMostFrequent(result, 0, count - 1, result.size() - 1);
+        result.resize(count);
+        std::stable_sort(result.begin(), result.end(), before);
         return result;
     }
 
 private:
+    static bool before(const Counter<Key>* a, const Counter<Key>* b) {
+        return a->count > b->count || (a->count == b->count && a->error < b->error);
+    }
+
+    /// Puts the counter of rank `k` to its place among left … right, more frequent ones before it.
+    static void selectMostFrequent(std::vector<const Counter<Key>*>& list,
+                                   size_t left,
+                                   size_t k,
+                                   size_t right) {
+        constexpr size_t kSampledSize = 600;
+        while (right > left) {
+            if (right - left > kSampledSize) {
+                const auto n = static_cast<double>(right - left + 1);
+                const auto rank = static_cast<double>(k - left + 1);
+                const double log_n = std::log(n);
+                const double sample = 0.5 * std::exp(2 * log_n / 3);
+                const double spread =
+                    0.5 * std::sqrt(log_n * sample * (n - sample) / n) * (rank < n / 2 ? -1 : 1);
+                const double from =
+                    std::max(static_cast<double>(left), static_cast<double>(k) - rank * sample / n + spread);
+                const double until = std::min(static_cast<double>(right),
+                                              static_cast<double>(k) + (n - rank) * sample / n + spread);
+                selectMostFrequent(list, static_cast<size_t>(from), k, static_cast<size_t>(until));
+            }
+            const size_t middle = partition(list, left, k, right);
+            if (middle <= k) left = middle + 1;
+            if (k <= middle) {
+                if (middle == 0) return;
+                right = middle - 1;
+            }
+        }
+    }
+
+    static size_t partition(std::vector<const Counter<Key>*>& list, size_t left, size_t k, size_t right) {
+        std::swap(list[left], list[k]);
+        const bool at_left = before(list[left], list[right]);
+        if (at_left) std::swap(list[left], list[right]);
+        const Counter<Key>* pivot = at_left ? list[left] : list[right];
+        size_t i = left;
+        size_t j = right;
+        while (i < j) {
+            std::swap(list[i], list[j]);
+            ++i;
+            --j;
+            while (before(list[i], pivot)) ++i;
+            while (before(pivot, list[j])) --j;
+        }
+        if (at_left)
+            std::swap(list[left], list[j]);
+        else
+            std::swap(list[right], list[++j]);
+        return j;
+    }
+
     void place(size_t number) {
         const size_t mask = index.size() - 1;
         size_t at = counters[number - 1].hash & mask;
@@ -226,7 +284,7 @@ public:
             out.writeVarUInt(0);
             return;
         }
-        const auto sorted = state->sorted();
+        const auto sorted = state->top(spec_.capacity);
         const size_t count = std::min<size_t>(sorted.size(), spec_.capacity);
         out.writeVarUInt(count);
         for (size_t i = 0; i < count; ++i) {
@@ -258,7 +316,7 @@ public:
 
     void finish(State& state, Column& to, Arena&) const {
         auto& array = static_cast<ArrayColumn&>(to);
-        const auto sorted = state ? state->sorted() : std::vector<const Counter<Key>*>();
+        const auto sorted = state ? state->top(spec_.limit) : std::vector<const Counter<Key>*>();
         const Type& type = *this->argumentTypes()[0];
         for (size_t i = 0; i < std::min<size_t>(spec_.limit, sorted.size()); ++i) {
             const Counter<Key>& counter = *sorted[i];
@@ -300,7 +358,7 @@ private:
     }
 
     void dropRarest(Lists& mine) const {
-        const auto sorted = mine.sorted();
+        const auto sorted = mine.top(mine.counters.size());
         std::vector<Counter<Key>, CountedAllocator<Counter<Key>>> kept;
         for (size_t i = 0; i < sorted.size(); ++i) {
             if (i < spec_.capacity)
