@@ -45,14 +45,15 @@ void parseTarget(const TableFunctionRequest& request, size_t& next, RemoteTarget
 }
 
 TablePtr makeFunctionTable(const ClusterServicePtr& service,
-                           const std::string& function,
+                           const TableFunctionRequest& request,
                            RemoteTarget target) {
     const ClusterPtr cluster = target.cluster ? target.cluster : service->topology->get(target.cluster_name);
     storage::TableSchema schema;
     schema.database = "_table_function";
-    schema.name = function;
+    schema.name = request.name;
     schema.engine = "Distributed";
-    schema.columns = describeRemote(service, cluster, remoteName(target));
+    schema.columns = describeRemote(service, cluster, remoteName(target),
+                                    request.current_user.empty() ? "default" : request.current_user);
     return std::make_shared<DistributedTable>(service, std::move(target), std::move(schema));
 }
 
@@ -85,7 +86,7 @@ TablePtr createRemote(const ClusterServicePtr& service, const TableFunctionReque
     }
     if (next < request.arguments.size()) target.sharding_key = request.arguments[next++].text;
     target.cluster = clusterFromAddresses(request.arguments[0].word("'addresses'"), defaults);
-    return makeFunctionTable(service, request.name, std::move(target));
+    return makeFunctionTable(service, request, std::move(target));
 }
 
 TablePtr createCluster(const ClusterServicePtr& service,
@@ -98,7 +99,7 @@ TablePtr createCluster(const ClusterServicePtr& service,
     parseTarget(request, next, target);
     if (next < request.arguments.size()) target.sharding_key = request.arguments[next++].text;
     if (all_replicas) target.cluster = withEachReplicaAsShard(*service->topology->get(target.cluster_name));
-    return makeFunctionTable(service, request.name, std::move(target));
+    return makeFunctionTable(service, request, std::move(target));
 }
 
 TablePtr createDistributed(const ClusterServicePtr& service, const storage::TableDefinition& definition) {

@@ -51,14 +51,15 @@ std::vector<storage::RemoteStreamPtr> startQuery(const ClusterServicePtr& servic
 
 std::vector<storage::ColumnDefinition> describeRemote(const ClusterServicePtr& service,
                                                       const ClusterPtr& cluster,
-                                                      const std::string& what) {
+                                                      const std::string& what,
+                                                      const std::string& user) {
     storage::RemoteQuery query;
     query.text = "DESC TABLE " + what;
     query.header = makeHeader({{"name", types::string()},
                                {"type", types::string()},
                                {"default_type", types::string()},
                                {"default_expression", types::string()}});
-    query.initial_user = "default";
+    query.initial_user = user;
     std::string reasons;
     for (size_t shard = 0; shard < cluster->shards.size(); ++shard) {
         query.shards = {shard};

@@ -17,6 +17,7 @@ std::vector<storage::RemoteStreamPtr> startQuery(const ClusterServicePtr& servic
 /// Waits. Errors: NO_REMOTE_SHARD_AVAILABLE (519) when none answers; what a shard says of the table.
 std::vector<storage::ColumnDefinition> describeRemote(const ClusterServicePtr& service,
                                                       const ClusterPtr& cluster,
-                                                      const std::string& what);
+                                                      const std::string& what,
+                                                      const std::string& user = "default");
 
 }  // namespace shardd::cluster
