@@ -206,7 +206,7 @@ TEST_P(States, RefuseBytesThatAreCutShort) {
 }
 
 const Case kCases[] = {
-#include "states_cases.inc"
+#include "tests/unit/server/aggregates/states_cases.inc"
 };
 
 INSTANTIATE_TEST_SUITE_P(ClickHouse, States, testing::ValuesIn(kCases));
