@@ -151,21 +151,6 @@ std::vector<AggregateCall> SelectPlanner::calls(bool over_states) const {
     return result;
 }
 
-/// ORDER BY as far as it tells groups apart: behind all keys of GROUP BY nothing is left to compare. ClickHouse drops
-/// the rest, which shows where finished groups of several shards have the same keys: they stay in the shards' order.
-std::vector<SortKey> SelectPlanner::mergeKeys() const {
-    std::vector<SortKey> keys = sortKeys();
-    if (query_.group_by.empty() || query_.rollup || query_.cube || !query_.grouping_sets.empty()) return keys;
-    size_t needed = 0;
-    for (const NodePtr& group_key : query_.group_by) {
-        const auto place = std::find_if(keys.begin(), keys.end(), [&](const SortKey& key) { return key.column == group_key->name; });
-        if (place == keys.end()) return keys;
-        needed = std::max(needed, static_cast<size_t>(place - keys.begin()) + 1);
-    }
-    keys.resize(needed);
-    return keys;
-}
-
 std::vector<SortKey> SelectPlanner::sortKeys() const {
     std::vector<SortKey> keys;
     for (const OrderItem& item : query_.order_by)
@@ -226,7 +211,7 @@ StepPtr SelectPlanner::plan() {
     } else if (!query_.order_by.empty()) {
         const uint64_t kept = keptRows();
         Block header = step_->header;
-        setStep(makeStep(MergeSortedStep{step_, mergeKeys(), kept, false}, std::move(header)));
+        setStep(makeStep(MergeSortedStep{step_, sortKeys(), kept, false}, std::move(header)));
         planFill();
     }
     if (to_ == Stage::WithMergeableState || to_ == Stage::WithMergeableStateAfterAggregation) return finishUnfinished();

@@ -65,7 +65,6 @@ private:
     std::vector<AggregateCall> calls(bool over_states) const;
     std::vector<std::string> keyNames() const;
     std::vector<SortKey> sortKeys() const;
-    std::vector<SortKey> mergeKeys() const;
     /// LIMIT + OFFSET as rows to keep; 0 when that is no plain number.
     uint64_t keptRows() const;
     std::vector<NodePtr> outputNodes() const;
