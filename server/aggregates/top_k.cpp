@@ -189,15 +189,16 @@ private:
         std::swap(list[left], list[k]);
         const bool at_left = before(list[left], list[right]);
         if (at_left) std::swap(list[left], list[right]);
-        const Counter<Key>* pivot = at_left ? list[left] : list[right];
+        // The place, not what stands there now: the first swap changes it, in ClickHouse too.
+        const size_t pivot = at_left ? left : right;
         size_t i = left;
         size_t j = right;
         while (i < j) {
             std::swap(list[i], list[j]);
             ++i;
             --j;
-            while (before(list[i], pivot)) ++i;
-            while (before(pivot, list[j])) --j;
+            while (before(list[i], list[pivot])) ++i;
+            while (before(list[pivot], list[j])) --j;
         }
         if (at_left)
             std::swap(list[left], list[j]);
