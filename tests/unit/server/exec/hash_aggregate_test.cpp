@@ -194,6 +194,78 @@ TEST_F(HashAggregateTest, NearlyUniqueKeysWithHeapStates) {
     }
 }
 
+/// count(DISTINCT) goes through a table of pairs; beside other calls, without keys, and without rows.
+TEST_F(HashAggregateTest, DistinctCounts) {
+    std::vector<Block> blocks;
+    for (uint64_t b = 0; b < 4; ++b) {
+        Rows rows;
+        for (uint64_t i = 0; i < 100; ++i)
+            rows.push_back({Value(i % 3), Value(i % 7), text(i % 2 ? "odd" : "even")});
+        blocks.push_back(makeBlock({{"k", "UInt64"}, {"n", "UInt64"}, {"s", "String"}}, rows));
+    }
+    const auto input = scanOf(blocks);
+    const auto numbers = call("uniqExact", input->header, {"n"});
+    const auto texts = call("uniqExact", input->header, {"s"});
+    const auto count = call("count", input->header, {});
+    for (const size_t threads : {1, 3}) {
+        EXPECT_EQ(sorted(run(groupBy(input, {"k"}, {numbers, count, texts}), threads).rows()),
+                  (Rows{{0_v, 7_v, 136_v, 2_v}, {1_v, 7_v, 132_v, 2_v}, {2_v, 7_v, 132_v, 2_v}}));
+        EXPECT_EQ(run(groupBy(input, {}, {numbers}), threads).rows(), (Rows{{7_v}}));
+        EXPECT_EQ(run(groupBy(input, {"n"}, {numbers}), threads).rows().size(), 7U);
+    }
+    const auto nothing = scanOf({makeBlock({{"n", "UInt64"}}, {})});
+    EXPECT_EQ(run(groupBy(nothing, {}, {call("uniqExact", nothing->header, {"n"})})).rows(), (Rows{{0_v}}));
+}
+
+/// sum(n + 1), sum(n - 2): one sum and a count.
+TEST_F(HashAggregateTest, SumsOfShiftedColumns) {
+    const auto input =
+        scanOf({makeBlock({{"k", "UInt8"}, {"n", "UInt8"}}, {{1_v, 5_v}, {2_v, 250_v}, {1_v, 255_v}})});
+    const auto context = std::make_shared<functions::FunctionContext>();
+    plan::ProjectStep project{input, {{"k", inputOf(input->header, "k")}}};
+    Block header;
+    header.columns.push_back(input->header.get("k"));
+    for (const auto& [function, shift] :
+         std::vector<std::pair<std::string, uint64_t>>{{"plus", 1}, {"minus", 2}}) {
+        auto constant = std::make_shared<plan::Expression>();
+        constant->kind = plan::Expression::Kind::Constant;
+        constant->type = parseType("UInt8");
+        constant->constant = createConstColumn(*constant->type, Value(shift), 1);
+        auto shifted = std::make_shared<plan::Expression>();
+        shifted->kind = plan::Expression::Kind::Function;
+        shifted->arguments = {inputOf(input->header, "n"), constant};
+        const std::vector<NamedColumn> arguments{input->header.get("n"),
+                                                 {"", constant->type, constant->constant}};
+        shifted->function = functions::resolveFunction(function, arguments, context);
+        shifted->type = shifted->function->resultType();
+        header.columns.push_back(emptyColumn(function, shifted->type));
+        project.columns.push_back({function, shifted});
+    }
+    const auto projected = plan::makeStep(std::move(project), header);
+    const auto step =
+        groupBy(projected, {"k"},
+                {call("sum", header, {"plus"}), call("count", header, {}), call("sum", header, {"minus"})});
+    EXPECT_EQ(printed(sorted(run(step, 2).rows())), "1 262 2 256 \n2 251 1 248 \n");
+}
+
+/// ORDER BY count() DESC LIMIT 3 over many groups: those left unmade still count as rows before the limit.
+TEST_F(HashAggregateTest, TopGroups) {
+    std::vector<Block> blocks;
+    for (uint64_t b = 0; b < 10; ++b) {
+        Rows rows;
+        for (uint64_t i = 0; i < 20000; ++i) rows.push_back({Value(i % 10 == 0 ? i % 50 : b * 20000 + i)});
+        blocks.push_back(makeBlock({{"k", "UInt64"}}, rows));
+    }
+    const auto input = scanOf(blocks);
+    const auto groups = groupBy(input, {"k"}, {call("count", input->header, {})});
+    plan::SortStep sort{groups, {{"count()", true, -1}, {"k", false, 1}}, 3, false};
+    for (const size_t threads : {1, 2}) {
+        EXPECT_EQ(run(plan::makeStep(sort, groups->header), threads).rows(),
+                  (Rows{{0_v, 4000_v}, {10_v, 4000_v}, {20_v, 4000_v}}));
+        EXPECT_EQ(context_->rowsBeforeLimit(), 180005U);
+    }
+}
+
 TEST_F(HashAggregateTest, StatesAreMergedByTheSameOperator) {
     const auto input =
         scanOf({makeBlock({{"k", "UInt8"}, {"n", "UInt64"}}, {{1_v, 5_v}, {2_v, 6_v}, {1_v, 7_v}}),
