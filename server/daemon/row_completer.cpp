@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/columns/create_column.h"
+#include "common/columns/nullable_column.h"
 #include "server/daemon/query_planning.h"
 #include "server/exec/expression.h"
 #include "server/plan/binder.h"
@@ -112,6 +113,48 @@ Block RowCompleter::sample() const {
     return makeHeader(columns);
 }
 
+ColumnPtr RowCompleter::withoutNulls(const NamedColumn& source,
+                                     const storage::ColumnDefinition& target) const {
+    const ColumnPtr plain = fullPlain(source.column);
+    const size_t rows = plain->size();
+    MutableColumnPtr defaults = createColumn(*target.type);
+    insertDefaults(*target.type, *defaults, 1);
+    if (!target.default_expression.empty()) {
+        // Only a default without other columns: ClickHouse's rows are not there yet either.
+        const auto node = plan::bindExpression(sql::parseExpression(target.default_expression), {}, context_);
+        const Block none{.columns = {}, .rows = 1};
+        plan::Compiler compiler(none, context_, true);
+        const auto expression = plan::castExpression(compiler.compile(node), target.type, context_);
+        defaults = target.type->isLowCardinality() ? createColumn(*target.type) : defaults->cloneEmpty();
+        defaults->insertFrom(*full(exec::evaluate(expression, none)), 0);
+    }
+    const TypePtr bare = removeNullable(removeLowCardinality(source.type));
+    const auto* nullable = dynamic_cast<const NullableColumn*>(plain.get());
+    SHARDD_CHECK(nullable);
+    const auto& nulls = nullable->nulls();
+    if (std::none_of(nulls.begin(), nulls.end(), [](uint8_t byte) { return byte != 0; }))
+        return full(castColumn(nullable->values(), bare, target.type, rows, context_.functions));
+    // The values that are there, then the default; each row takes one of them.
+    PodVector<RowIndex> valued;
+    PodVector<RowIndex> from(rows, 0);
+    for (size_t row = 0; row < rows; ++row) {
+        if (nulls[row] == 0) {
+            from[row] = static_cast<RowIndex>(valued.size());
+            valued.push_back(static_cast<RowIndex>(row));
+        }
+    }
+    for (size_t row = 0; row < rows; ++row)
+        if (nulls[row] != 0) from[row] = static_cast<RowIndex>(valued.size());
+    MutableColumnPtr pool = createColumn(*target.type);
+    if (!valued.empty()) {
+        const ColumnPtr values = nullable->values()->gather(valued.span());
+        const ColumnPtr cast = full(castColumn(values, bare, target.type, valued.size(), context_.functions));
+        pool->insertRange(*cast, 0, cast->size());
+    }
+    pool->insertFrom(*defaults, 0);
+    return pool->gather(from.span());
+}
+
 Block RowCompleter::convert(Block block, ColumnMatch match) const {
     if (block.columns.size() != given_.size())
         throw Error(ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH, "Wanted {} columns for the table, found {}",
@@ -122,9 +165,15 @@ Block RowCompleter::convert(Block block, ColumnMatch match) const {
     Block converted;
     for (size_t i = 0; i < given_.size(); ++i) {
         const NamedColumn& source = by_name ? block.get(given_[i]) : block.columns[i];
-        const TypePtr& type = schema_->find(given_[i])->type;
-        converted.add(
-            {given_[i], type, castColumn(source.column, source.type, type, block.rows, context_.functions)});
+        const storage::ColumnDefinition& target = *schema_->find(given_[i]);
+        const bool loses_nulls = isNullableOrLowCardinalityNullable(source.type) &&
+                                 !isNullableOrLowCardinalityNullable(target.type);
+        ColumnPtr values;
+        if (match == ColumnMatch::ByPosition && loses_nulls && context_.settings->insert_null_as_default)
+            values = withoutNulls(source, target);
+        else
+            values = castColumn(source.column, source.type, target.type, block.rows, context_.functions);
+        converted.add({given_[i], target.type, std::move(values)});
     }
     converted.rows = block.rows;
     return converted;

@@ -57,6 +57,9 @@ private:
     std::vector<std::string> given_;
     plan::PlannerContext context_;
     std::vector<std::string> stored_;
+    /// A NULL where the table's column knows none becomes the column's default (insert_null_as_default).
+    ColumnPtr withoutNulls(const NamedColumn& source, const storage::ColumnDefinition& target) const;
+
     std::vector<Constraint> constraints_;
     std::vector<Computed> computed_;  ///< in an order in which each may use those before
 };

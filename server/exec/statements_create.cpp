@@ -4,6 +4,7 @@
 #include "common/types/type_parser.h"
 #include "server/exec/statements_impl.h"
 #include "server/exec/table_definition.h"
+#include "server/exec/values_function.h"
 #include "server/functions/convert.h"
 #include "server/plan/binder.h"
 #include "server/sql/parser.h"
@@ -288,6 +289,8 @@ void loadStoredTables(storage::Catalog& catalog,
     storage::setColumnConverter([](const ColumnPtr& column, const TypePtr& from, const TypePtr& to) {
         return full(functions::castColumn({"column", from, column}, to));
     });
+    catalog.addTableFunction(valuesFunction());
+    catalog.addTableFunction(viewFunction());
     const std::vector<storage::StoredTable> stored = catalog.load();
     catalog.createDatabase({.name = "default"}, true);
     StatementEnvironment environment{.catalog = &catalog, .planner = &planner};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include "common/base/error.h"
 #include "common/base/file_system.h"
@@ -524,6 +525,8 @@ std::vector<StoredTable> Catalog::load() {
     files_.createDirectories(metadata);
     files_.createDirectories(path_ + "/store");
     files_.syncDirectory(path_);
+    const std::string parent = parentPath(path_);
+    files_.syncDirectory(!parent.empty() ? parent : path_.starts_with('/') ? "/" : ".");
     finishDrops(true);
     for (const auto& entry : files_.list(metadata)) {
         if (entry.name.ends_with(".tmp")) files_.removeFile(metadata + "/" + entry.name);
@@ -538,6 +541,7 @@ std::vector<StoredTable> Catalog::load() {
         std::string name = info.name;
         databases_[name].info = std::move(info);
     }
+    std::set<std::string> known;
     for (const DatabaseInfo& database : databases()) {
         if (database.in_memory) continue;
         const std::string directory = metadata + "/" + escapeFileName(database.name);
@@ -552,12 +556,18 @@ std::vector<StoredTable> Catalog::load() {
                               .uuid = {},
                               .query = files_.readFile(file)};
             table.uuid = uuidInQuery(table.query);
+            known.insert(table.uuid);
             if (detached)
                 detached_[{table.database, table.name}] = std::move(table);
             else
                 stored.push_back(std::move(table));
         }
     }
+    // A CREATE that was stopped before its definition was stored has left a directory without rows.
+    for (const auto& group : files_.list(path_ + "/store"))
+        for (const auto& table : files_.list(path_ + "/store/" + group.name))
+            if (!known.contains(table.name) && !known.contains(""))
+                files_.removeRecursively(path_ + "/store/" + group.name + "/" + table.name);
     return stored;
 }
 
