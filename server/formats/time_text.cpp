@@ -170,7 +170,11 @@ uint32_t readFraction(TextInput& in) {
 
 }  // namespace
 
-TextResult readMomentPlain(TextInput& in, const TimeZone& zone, ParsedMoment& moment, std::optional<int64_t>& ticks, bool with_fraction) {
+TextResult readMomentPlain(TextInput& in,
+                           const TimeZone& zone,
+                           ParsedMoment& moment,
+                           std::optional<int64_t>& ticks,
+                           bool with_fraction) {
     constexpr int64_t kFirstTicks = 9908870400;  // 2284: no moment of seconds is meant beyond
     unsigned digits = 0;
     while (isDigit(in.peek(digits))) ++digits;
@@ -192,7 +196,9 @@ TextResult readMomentPlain(TextInput& in, const TimeZone& zone, ParsedMoment& mo
         if (with_fraction && in.peek() == '.') moment.nanoseconds = readFraction(in);
     }
     const bool valid = parts[0] >= 1 && parts[1] >= 1 && parts[1] <= 12 && parts[2] >= 1 && parts[2] <= 31;
-    if (valid) moment.seconds = zone.moment(static_cast<int32_t>(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5]);
+    if (valid)
+        moment.seconds =
+            zone.moment(static_cast<int32_t>(parts[0]), parts[1], parts[2], parts[3], parts[4], parts[5]);
     return ErrorCode::OK;
 }
 

@@ -49,10 +49,14 @@ TextResult readMomentBestEffort(TextInput& in,
 /// on), else best effort. Code: CANNOT_PARSE_DATETIME.
 TextResult readMoment(TextInput& in, const TimeZone& zone, ParsedMoment& moment, bool with_fraction);
 
-/// One form only: "YYYY-MM-DD hh:mm:ss" with any delimiters (or the date alone), or a unix timestamp of five digits and
-/// more. An impossible date is 1970. `ticks` gets a timestamp that is so great that it must count ticks of its scale.
-/// Code: CANNOT_PARSE_DATETIME.
-TextResult readMomentPlain(TextInput& in, const TimeZone& zone, ParsedMoment& moment, std::optional<int64_t>& ticks, bool with_fraction);
+/// One form only: "YYYY-MM-DD hh:mm:ss" with any delimiters (or the date alone), or a unix timestamp of five
+/// digits and more. An impossible date is 1970. `ticks` gets a timestamp that is so great that it must count
+/// ticks of its scale. Code: CANNOT_PARSE_DATETIME.
+TextResult readMomentPlain(TextInput& in,
+                           const TimeZone& zone,
+                           ParsedMoment& moment,
+                           std::optional<int64_t>& ticks,
+                           bool with_fraction);
 
 /// "12:34:56", hours up to 999; "12:34" is minutes and seconds. `fraction` gets nanoseconds when asked for.
 /// Code: CANNOT_PARSE_DATETIME.

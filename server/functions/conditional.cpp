@@ -1,5 +1,6 @@
+#include "server/functions/conditional.h"
+
 #include <algorithm>
-#include <cmath>
 
 #include "common/columns/const_column.h"
 #include "common/columns/create_column.h"
@@ -15,20 +16,48 @@
 /// if, multiIf, CASE, and what chooses by NULL: ifNull, nullIf, coalesce ….
 namespace shardd::functions {
 
-namespace {
-
-using Context = const std::shared_ptr<const FunctionContext>&;
-
 bool isNullOnly(const TypePtr& type) {
     return type->isNullable() && type->child()->kind() == TypeKind::Nothing;
 }
 
+Traits choosingByKey() { return {.default_nulls = false, .sees_constants = true}; }
+
+void conditionOf(const NamedColumn& argument, PodVector<uint8_t>& out) {
+    const Column* column = argument.column.get();
+    if (column->kind() == ColumnKind::Const) {
+        const Column& one = *as<ConstColumn>(*column).one();
+        const bool holds = !one.isNullAt(0) && !(one.kind() == ColumnKind::Nullable
+                                                     ? as<NullableColumn>(one).values()->isDefaultAt(0)
+                                                     : one.isDefaultAt(0));
+        std::fill(out.begin(), out.end(), static_cast<uint8_t>(holds));
+        return;
+    }
+    const Mask* nulls = nullptr;
+    if (column->kind() == ColumnKind::Nullable) {
+        nulls = &as<NullableColumn>(*column).nulls();
+        column = as<NullableColumn>(*column).values().get();
+    }
+    const uint8_t* values = as<FixedColumn<uint8_t>>(*column).data();
+    for (size_t i = 0; i < out.size(); ++i) out[i] = values[i] != 0;
+    if (nulls)
+        for (size_t i = 0; i < out.size(); ++i) out[i] &= static_cast<uint8_t>(!(*nulls)[i]);
+}
+
+NamedColumn call(std::string_view name,
+                 const std::vector<NamedColumn>& arguments,
+                 size_t rows,
+                 const std::shared_ptr<const FunctionContext>& context) {
+    const ResolvedFunctionPtr function = resolveFunction(name, arguments, context);
+    return {"", function->resultType(), function->execute(arguments, rows)};
+}
+
+namespace {
+
+using Context = const std::shared_ptr<const FunctionContext>&;
+
 Traits choosing() {
     return {.default_nulls = false, .default_low_cardinality = false, .sees_constants = true};
 }
-
-/// Chooses with NULLs in sight, dictionaries left to the frame.
-Traits choosingByKey() { return {.default_nulls = false, .sees_constants = true}; }
 
 /// A UInt64 literal that an Int64 could hold counts as one when it meets signed numbers.
 TypePtr branchType(const NamedColumn& branch) {
@@ -52,28 +81,6 @@ NamedColumn withoutDictionary(const NamedColumn& argument) {
     if (sameType(type, argument.type)) return argument;
     return {argument.name, type,
             argument.column ? writeOutDictionaries(argument.column, argument.type) : nullptr};
-}
-
-/// Whether a condition holds, for each row; NULL is no.
-void conditionOf(const NamedColumn& argument, PodVector<uint8_t>& out) {
-    const Column* column = argument.column.get();
-    if (column->kind() == ColumnKind::Const) {
-        const Column& one = *as<ConstColumn>(*column).one();
-        const bool holds = !one.isNullAt(0) && !(one.kind() == ColumnKind::Nullable
-                                                     ? as<NullableColumn>(one).values()->isDefaultAt(0)
-                                                     : one.isDefaultAt(0));
-        std::fill(out.begin(), out.end(), static_cast<uint8_t>(holds));
-        return;
-    }
-    const Mask* nulls = nullptr;
-    if (column->kind() == ColumnKind::Nullable) {
-        nulls = &as<NullableColumn>(*column).nulls();
-        column = as<NullableColumn>(*column).values().get();
-    }
-    const uint8_t* values = as<FixedColumn<uint8_t>>(*column).data();
-    for (size_t i = 0; i < out.size(); ++i) out[i] = values[i] != 0;
-    if (nulls)
-        for (size_t i = 0; i < out.size(); ++i) out[i] &= static_cast<uint8_t>(!(*nulls)[i]);
 }
 
 bool isCondition(const TypePtr& type) {
@@ -159,20 +166,6 @@ private:
 
     std::shared_ptr<const FunctionContext> context_;
 };
-
-ResolvedFunctionPtr resolveWith(std::string_view name,
-                                const std::vector<NamedColumn>& arguments,
-                                Context context) {
-    return resolveFunction(name, arguments, context);
-}
-
-NamedColumn call(std::string_view name,
-                 const std::vector<NamedColumn>& arguments,
-                 size_t rows,
-                 Context context) {
-    const ResolvedFunctionPtr function = resolveWith(name, arguments, context);
-    return {"", function->resultType(), function->execute(arguments, rows)};
-}
 
 /// CASE value WHEN … THEN …: equals() and multiIf.
 class CaseWithExpression final : public SimpleFunction {
@@ -415,144 +408,6 @@ private:
     std::shared_ptr<const FunctionContext> context_;
 };
 
-/// greatest and least, over what is not NULL; clamp is made of both.
-class Extreme final : public SimpleFunction {
-public:
-    Extreme(std::string name, bool greatest, Context context)
-        : SimpleFunction(std::move(name), choosingByKey()),
-          greatest_(greatest),
-          context_(context ? context : std::make_shared<const FunctionContext>()) {}
-
-    TypePtr resultType(Arguments arguments) const override {
-        if (arguments.empty())
-            throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-                        "Function {} needs at least one argument", name_);
-        std::vector<TypePtr> types;
-        for (const NamedColumn& argument : arguments) types.push_back(argument.type);
-        if (TypePtr type = tryLeastSupertype(types)) return type;
-        return typeWithoutSupertype(arguments, types);
-    }
-
-    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
-        const std::string_view compare = greatest_ ? "greater" : "less";
-        // UInt64 and Int64 have no common type: a negative number is the least, and never the greatest.
-        NamedColumn best;
-        for (const NamedColumn& argument : arguments) {
-            if (isNullOnly(argument.type)) continue;
-            NamedColumn next{"", result_type,
-                             castColumn(bounded(argument, result_type, rows), result_type, *context_)};
-            if (!best.column) {
-                best = std::move(next);
-                continue;
-            }
-            PodVector<uint8_t> takes(rows);
-            conditionOf(call(compare, {next, best}, rows, context_), takes);
-            replaceNulls(best, next, takes);
-            replaceNans(best, takes);
-            const ColumnPtr both[] = {best.column, next.column};
-            best.column = selectRows(both, takes.span());
-        }
-        return best.column ? best.column : createConstColumn(*result_type, Value(), rows);
-    }
-
-private:
-    /// In greatest() as UInt64 a negative number loses as 0 does; in least() as Int64 what is beyond Int64
-    /// loses as its greatest does.
-    NamedColumn bounded(const NamedColumn& argument, const TypePtr& result_type, size_t rows) const {
-        const TypePtr from = removeNullable(argument.type);
-        const TypePtr to = removeNullable(result_type);
-        const bool negative_lost = to->kind() == TypeKind::UInt64 && from->isInteger() && !from->isUnsigned();
-        const bool high_lost = to->kind() == TypeKind::Int64 && from->kind() == TypeKind::UInt64;
-        if (!negative_lost && !high_lost) return argument;
-        const TypePtr wide = types::simple(TypeKind::Int128);
-        const Value bound = negative_lost ? Value(int64_t{0}) : Value(INT64_MAX);
-        const NamedColumn limit{"", types::int64(), createConstColumn(*types::int64(), bound, rows)};
-        const NamedColumn value{"", argument.type->isNullable() ? types::nullable(wide) : wide, nullptr};
-        const NamedColumn widened{"", value.type, castColumn(argument, value.type)};
-        const NamedColumn limit_wide{"", wide, castColumn(limit, wide)};
-        return call("if",
-                    {call(negative_lost ? "less" : "greater", {widened, limit_wide}, rows, context_),
-                     limit_wide, widened},
-                    rows, context_);
-    }
-
-    /// A NULL so far is replaced by any value; a NULL next never wins.
-    static void replaceNulls(const NamedColumn& best, const NamedColumn& next, PodVector<uint8_t>& takes) {
-        if (!best.type->isNullable()) return;
-        for (size_t i = 0; i < takes.size(); ++i)
-            if (best.column->isNullAt(i)) takes[i] = !next.column->isNullAt(i);
-    }
-
-    /// NaN gives way to anything.
-    static void replaceNans(const NamedColumn& best, PodVector<uint8_t>& takes) {
-        if (!removeNullable(best.type)->isFloat()) return;
-        const ColumnPtr plain = full(best.column);
-        const ColumnPtr values = plain->kind() == ColumnKind::Nullable ? valuesOfNullable(plain) : plain;
-        for (size_t i = 0; i < takes.size(); ++i)
-            if (!plain->isNullAt(i) && std::isnan(values->value(i).to<double>())) takes[i] = 1;
-    }
-
-    TypePtr typeWithoutSupertype(Arguments arguments, const std::vector<TypePtr>& types) const {
-        bool numbers = true;
-        bool decimal = false;
-        bool is_float = false;
-        bool wide_unsigned = false;
-        bool is_signed = false;
-        for (const TypePtr& type : types) {
-            const TypePtr bare = removeNullable(type);
-            numbers &= bare->isNumber() || bare->kind() == TypeKind::Nothing;
-            decimal |= bare->isDecimal();
-            is_float |= bare->isFloat();
-            wide_unsigned |= bare->kind() == TypeKind::UInt64;
-            is_signed |= bare->isInteger() && !bare->isUnsigned();
-        }
-        if (!numbers) return leastSupertype(types);
-        const auto nullable = [&](const TypePtr& type) {
-            const bool any_null =
-                std::any_of(types.begin(), types.end(), [](const TypePtr& t) { return t->isNullable(); });
-            return any_null ? types::nullable(type) : type;
-        };
-        if (decimal && is_float) return nullable(types::float64());
-        if (!decimal && !is_float && wide_unsigned && is_signed)
-            return nullable(greatest_ ? types::uint64() : types::int64());
-        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                    "Illegal types {} and {} of arguments of function {}", arguments[0].type->name(),
-                    arguments.back().type->name(), name_);
-    }
-
-    bool greatest_;
-    std::shared_ptr<const FunctionContext> context_;
-};
-
-class Clamp final : public SimpleFunction {
-public:
-    explicit Clamp(Context context) : SimpleFunction("clamp", choosingByKey()), context_(context) {}
-
-    TypePtr resultType(Arguments arguments) const override {
-        checkArgumentCount(name_, arguments, 3, 3);
-        return leastSupertype(std::vector<TypePtr>{arguments[0].type, arguments[1].type, arguments[2].type});
-    }
-
-    ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
-        std::vector<NamedColumn> cast;
-        for (const NamedColumn& argument : arguments)
-            cast.push_back({"", result_type, castColumn(argument, result_type)});
-        PodVector<uint8_t> wrong(rows);
-        conditionOf(call("greater", {cast[1], cast[2]}, rows, context_), wrong);
-        if (std::find(wrong.begin(), wrong.end(), 1) != wrong.end())
-            throw Error(ErrorCode::BAD_ARGUMENTS,
-                        "The minimum value cannot be greater than the maximum value");
-        // NaN is above every bound.
-        const NamedColumn above =
-            call("not", {call("lessOrEquals", {cast[0], cast[2]}, rows, context_)}, rows, context_);
-        const NamedColumn bounded = call("if", {above, cast[2], cast[0]}, rows, context_);
-        return castColumn(call("greatest", {bounded, cast[1]}, rows, context_), result_type);
-    }
-
-private:
-    std::shared_ptr<const FunctionContext> context_;
-};
-
 class FirstNonDefault final : public SimpleFunction {
 public:
     explicit FirstNonDefault(Context context)
@@ -671,24 +526,6 @@ constexpr FunctionInfo kFunctions[] = {
      .description = "The first value that is not NULL.",
      .example = "coalesce(NULL, 2, 3)",
      .example_result = "2"},
-    {.name = "greatest",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Extreme>("greatest", true, c); },
-     .syntax = "greatest(value, …)",
-     .description = "The greatest value that is not NULL.",
-     .example = "greatest(1, 3, 2)",
-     .example_result = "3"},
-    {.name = "least",
-     .create = [](Context c) -> FunctionPtr { return std::make_shared<Extreme>("least", false, c); },
-     .syntax = "least(value, …)",
-     .description = "The least value that is not NULL.",
-     .example = "least(1, 3, 2)",
-     .example_result = "1"},
-    {.name = "clamp",
-     .create = make<Clamp>,
-     .syntax = "clamp(value, min, max)",
-     .description = "The value, or the bound that it passes.",
-     .example = "clamp(50, 0, 10)",
-     .example_result = "10"},
     {.name = "firstNonDefault",
      .create = make<FirstNonDefault>,
      .syntax = "firstNonDefault(value, …)",

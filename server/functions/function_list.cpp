@@ -16,6 +16,7 @@ namespace shardd::functions {
     X(comparison)           \
     X(conditional)          \
     X(convert)              \
+    X(extreme)              \
     X(in)                   \
     X(literal)              \
     X(logic)                \
