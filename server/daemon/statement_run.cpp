@@ -38,7 +38,8 @@ void checkReadonly(const sql::Statement& statement, const Settings& settings) {
 const sql::SettingChanges* outerSettings(const sql::Statement& statement) {
     if (!statement.settings.empty()) return &statement.settings;
     const auto* query = sql::as<sql::QueryStatement>(&statement);
-    const sql::Query* tree = query ? query->query.get() : nullptr;
+    const auto* insert = sql::as<sql::Insert>(&statement);
+    const sql::Query* tree = query ? query->query.get() : insert ? insert->query.get() : nullptr;
     while (tree && !tree->select && !tree->operands.empty()) tree = tree->operands.back().get();
     return tree && tree->select && !tree->select->settings.empty() ? &tree->select->settings : nullptr;
 }
