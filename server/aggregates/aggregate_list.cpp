@@ -21,6 +21,7 @@
     X(groupArrayExtra)       \
     X(groupConcat)           \
     X(groupUniqArray)        \
+    X(hypothesis)            \
     X(mapSum)                \
     X(nothing)               \
     X(quantile)              \

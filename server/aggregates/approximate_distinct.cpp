@@ -417,7 +417,7 @@ AggregateFunctionPtr createUniqUpTo(Signature signature) {
     expectSome(signature);
     const auto narrow = static_cast<uint8_t>(threshold);
     const TypePtr argument = signature.arguments[0];
-    if (signature.arguments.size() > 1 || !isNumberKey(*argument))
+    if (signature.arguments.size() > 1 || !isNumberKey(*argument) || argument->width() > 16)
         return std::make_shared<UniqUpTo<uint64_t, false>>(std::move(signature), narrow);
     AggregateFunctionPtr function;
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {

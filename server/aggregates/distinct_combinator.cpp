@@ -1,11 +1,13 @@
 #include <algorithm>
 
+#include "common/columns/array_column.h"
 #include "common/columns/create_column.h"
 #include "common/columns/fixed_column.h"
 #include "common/columns/fixed_string_column.h"
 #include "server/aggregates/binary_form.h"
 #include "server/aggregates/combinators.h"
 #include "server/aggregates/compact_set.h"
+#include "server/aggregates/row_hash.h"
 #include "server/aggregates/wrapper.h"
 
 namespace shardd::aggregates {
@@ -88,6 +90,41 @@ struct DistinctText {
     }
 };
 
+/// One Array of values of constant width: the bytes of its elements.
+struct DistinctArrays {
+    TextSet set;
+
+    void add(const Column* const* arguments, size_t, size_t row, Arena& arena) {
+        set.insert(contiguousBytes(*arguments[0], row), arena);
+    }
+
+    void write(Writer& out) const {
+        out.writeVarUInt(set.size());
+        set.forEach([&](std::string_view text) { out.writeString(text); });
+    }
+
+    void read(const std::vector<TypePtr>& types, Reader& in, Arena& arena) {
+        const size_t count = readCount(in, kMaxElements, "set");
+        std::string text;
+        for (size_t i = 0; i < count; ++i) {
+            in.readString(text);
+            if (text.size() % types[0]->child()->width() != 0)
+                throw Error(ErrorCode::INCORRECT_DATA, "Wrong size {} of an array in an aggregate state",
+                            text.size());
+            set.insert(text, arena);
+        }
+    }
+
+    void appendTo(std::vector<MutableColumnPtr>& columns) const {
+        auto& array = static_cast<ArrayColumn&>(*columns[0]);
+        set.forEach([&](std::string_view text) {
+            for (const char* at = text.data(); at != text.data() + text.size();)
+                at = array.mutableElements().insertKey(at);
+            array.endRow();
+        });
+    }
+};
+
 /// Keeps distinct rows and hands them to the nested function at the end.
 template <typename Set>
 class Distinct final : public Wrapper {
@@ -160,10 +197,15 @@ AggregateFunctionPtr createDistinct(Signature signature,
     if (argument->kind() == TypeKind::String)
         return std::make_shared<Distinct<DistinctText<true>>>(std::move(signature), nested);
     AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        function = std::make_shared<Distinct<DistinctFixed<T>>>(std::move(signature), nested);
-    });
+    // Dates, Decimals and the other types of constant width travel as strings of bytes.
+    if (argument->isInteger() || argument->isFloat() || argument->isEnum() ||
+        argument->kind() == TypeKind::Bool)
+        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
+            function = std::make_shared<Distinct<DistinctFixed<T>>>(std::move(signature), nested);
+        });
     if (function) return function;
+    if (argument->kind() == TypeKind::Array && isContiguous(*argument))
+        return std::make_shared<Distinct<DistinctArrays>>(std::move(signature), nested);
     return std::make_shared<Distinct<DistinctText<false>>>(std::move(signature), nested);
 }
 
