@@ -7,6 +7,7 @@
 #include "server/plan/ranges.h"
 #include "server/plan/select_planner.h"
 #include "server/plan/shard_text.h"
+#include "server/storage/merge_tree.h"
 
 namespace shardd::plan {
 
@@ -153,7 +154,7 @@ void SelectPlanner::planSide(const TableSource& source) {
 
 void SelectPlanner::planScan(const TableSource& source) {
     ScanStep scan;
-    scan.table = source.storage;
+    scan.table = source.final ? storage::finalTable(source.storage) : source.storage;
     const bool can_prewhere = source.storage->supportsPrewhere();
     if (query_.prewhere && !can_prewhere)
         throw Error(ErrorCode::ILLEGAL_PREWHERE, "Storage {} does not support PREWHERE", source.storage->schema()->engine);
@@ -161,7 +162,7 @@ void SelectPlanner::planScan(const TableSource& source) {
     NodePtr taken = first ? query_.prewhere : nullptr;
     if (taken) {
         prewhere_taken_ = true;
-    } else if (can_prewhere && query_.where && query_.joins.empty() && query_.array_join.empty() && scanCanEvaluate(query_.where) &&
+    } else if (can_prewhere && !source.final && query_.where && query_.joins.empty() && query_.array_join.empty() && scanCanEvaluate(query_.where) &&
                columnsOf(query_.where).size() < usedColumns(query_, source, nullptr).size()) {
         // Reading the condition's columns first pays when others can be left out for the rows that fail.
         taken = query_.where;
@@ -180,7 +181,7 @@ void SelectPlanner::planScan(const TableSource& source) {
     }
     const bool rows_pass = query_.joins.empty() && !query_.where && !query_.prewhere && query_.array_join.empty() && !query_.aggregated() && !query_.distinct &&
                            query_.order_by.empty() && !query_.limit_by_limit && query_.windows.empty() && !query_.having && !query_.qualify;
-    if (rows_pass) scan.limit_rows = query_.limit ? keptRows() : limit_rows_;
+    if (rows_pass && !source.final) scan.limit_rows = query_.limit ? keptRows() : limit_rows_;
 
     Block raw;
     Block header;

@@ -46,6 +46,11 @@ public:
 
     bool supportsPrewhere() const override { return true; }
 
+    /// A scan of what would be left if all parts were merged: one source, which reads everything before its
+    /// first block. PREWHERE comes before, as in ClickHouse. NOT_IMPLEMENTED (48) for engines whose merging
+    /// is not known here.
+    std::vector<BlockSourcePtr> scanFinal(const ScanRequest& request) const;
+
     /// The active parts, by partition and block.
     std::vector<PartPtr> parts() const;
 
@@ -143,6 +148,9 @@ private:
     std::set<uint64_t> claimed_;  // ids of parts; guarded by claims_mutex_
     bool stopped_ = false;        // guarded by claims_mutex_
 };
+
+/// The table as FINAL reads it. ILLEGAL_FINAL (181) for engines to which it means nothing.
+TablePtr finalTable(const TablePtr& table);
 
 /// By partition and block.
 inline bool partLess(const PartPtr& a, const PartPtr& b) { return a->info() < b->info(); }

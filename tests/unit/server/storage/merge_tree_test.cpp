@@ -413,6 +413,22 @@ TEST(MergeTreeTest, AMutationWritesEveryPartAnew) {
     EXPECT_EQ(table->parts()[1]->name(), "all_4_4_0");
 }
 
+TEST(MergeTreeTest, FinalKeepsTheLatestRowOfEachKey) {
+    ForgetfulFileSystem disk;
+    TableDefinition made = definition(kColumns, {"k"});
+    made.schema.engine = "ReplacingMergeTree";
+    const auto table = makeTable(made, disk);
+    insert(*table, rows({{1, "old"}, {2, "only"}}));
+    insert(*table, rows({{1, "older"}, {1, "new"}}));
+    EXPECT_EQ(readAll(*table, {.columns = {"s"}}).size(), 3U);
+    const auto found = readAll(*finalTable(table), {.columns = {"s"}});
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0][0], Value(std::string("new")));
+    EXPECT_EQ(found[1][0], Value(std::string("only")));
+    EXPECT_TRUE(table->optimize(""));
+    EXPECT_EQ(table->totalRows(), 2U);
+}
+
 TEST(MergeTreeTest, AFullDiskRefusesTheInsertAndKeepsTheTable) {
     ForgetfulFileSystem disk;
     const auto made = definition(kColumns, {"k"});
