@@ -15,8 +15,8 @@ void expectSome(const Signature& signature) {
                     "Incorrect number of arguments for aggregate function {}", signature.name);
 }
 
-/// Numbers whose hash is made from their value; a UUID is bytes here, unlike in uniq.
-bool isHashedNumber(const Type& type) { return isNumberKey(type) && type.kind() != TypeKind::UUID; }
+/// Values whose hash is made from their number.
+bool isHashedNumber(const Type& type) { return isNumberKey(type); }
 
 bool isHashedText(const Type& type) { return type.isString() || type.kind() == TypeKind::IPv6; }
 
@@ -316,6 +316,9 @@ AggregateFunctionPtr createUniqHll12(Signature signature) {
     const TypePtr argument = signature.arguments[0];
     if (signature.arguments.size() > 1)
         return std::make_shared<UniqHll12<HashCells<RowSource>>>(std::move(signature));
+    // A UUID's cell is its hash, unlike that of a UInt128.
+    if (argument->kind() == TypeKind::UUID)
+        return std::make_shared<UniqHll12<HashCells<NumberSource<UInt128>>>>(std::move(signature));
     if (isHashedNumber(*argument)) {
         AggregateFunctionPtr function;
         dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
@@ -417,7 +420,8 @@ AggregateFunctionPtr createUniqUpTo(Signature signature) {
     expectSome(signature);
     const auto narrow = static_cast<uint8_t>(threshold);
     const TypePtr argument = signature.arguments[0];
-    if (signature.arguments.size() > 1 || !isNumberKey(*argument) || argument->width() > 16)
+    if (signature.arguments.size() > 1 || !isNumberKey(*argument) || argument->width() > 16 ||
+        argument->kind() == TypeKind::IPv4)
         return std::make_shared<UniqUpTo<uint64_t, false>>(std::move(signature), narrow);
     AggregateFunctionPtr function;
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {

@@ -79,7 +79,7 @@ public:
     }
 
     void write(const State& state, Writer& out) const {
-        out.writeByte(0);  // not sorted
+        out.writeByte(std::is_sorted(state.begin(), state.end()) ? 1 : 0);
         out.writeFixed(uint64_t{state.size});
         for (const Event& event : state) {
             out.writeFixed(event.time);
@@ -124,7 +124,7 @@ private:
                 chains[0] = Chain{event.time, event.time};
                 started = true;
             } else if (modes_.deduplication && chains[i]) {
-                return static_cast<uint8_t>(i);
+                return static_cast<uint8_t>(i + 1);
             } else if (modes_.order && started && !chains[i - 1]) {
                 break;
             } else if (chains[i - 1]) {

@@ -30,6 +30,13 @@ public:
             append(state, column.bytesAt(row), arena);
             return;
         }
+        if (column.kind() == ColumnKind::FixedString) {
+            // Without the padding.
+            std::string_view bytes = column.bytesAt(row);
+            while (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
+            append(state, bytes, arena);
+            return;
+        }
         Writer text;
         text_->write(column, row, formats::TextStyle::Plain, text);
         append(state, text.view(), arena);

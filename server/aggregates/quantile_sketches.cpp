@@ -156,7 +156,7 @@ struct Timing {
     static constexpr bool kEmptyIsZero = true;
     static constexpr uint16_t kMax = 30000;
     static constexpr size_t kTinySize = 31;
-    static constexpr size_t kListSize = 2836;
+    static constexpr size_t kListSize = 5673;
     static constexpr size_t kSmallValues = 1024;
     static constexpr size_t kBigStep = 16;
     static constexpr size_t kBigBuckets = (kMax - kSmallValues) / kBigStep;

@@ -98,13 +98,6 @@ AggregateFunctionPtr resolve(const std::string& name,
     return createCombined(*combinator, std::move(signature));
 }
 
-AggregateOpsPtr resolveOps(std::string_view name,
-                           const std::vector<Value>& parameters,
-                           const std::vector<TypePtr>& arguments,
-                           size_t /*version*/) {
-    return resolveAggregateFunction(name, parameters, arguments);
-}
-
 /// array_concat_agg stands for a function with a combinator; so do initiators' names for functions over Map.
 std::string expandAlias(std::string_view name) {
     for (const AggregateAlias& alias : allAggregateAliases())
@@ -121,14 +114,27 @@ std::string swappedIfOrNull(std::string name) {
     return canonicalAggregateName(base) == "count" ? name : base + "OrNullIf";
 }
 
+void checkNameLength(std::string_view name) {
+    if (name.size() > kMaxNameLength)
+        throw Error(ErrorCode::UNKNOWN_AGGREGATE_FUNCTION,
+                    "Name of an aggregate function is too long: {} bytes", name.size());
+}
+
+/// For types of states, whose names are kept as they are written.
+AggregateOpsPtr resolveOps(std::string_view name,
+                           const std::vector<Value>& parameters,
+                           const std::vector<TypePtr>& arguments,
+                           size_t /*version*/) {
+    checkNameLength(name);
+    return resolve(expandAlias(name), parameters, arguments);
+}
+
 }  // namespace
 
 AggregateFunctionPtr resolveAggregateFunction(std::string_view name,
                                               const std::vector<Value>& parameters,
                                               const std::vector<TypePtr>& arguments) {
-    if (name.size() > kMaxNameLength)
-        throw Error(ErrorCode::UNKNOWN_AGGREGATE_FUNCTION,
-                    "Name of an aggregate function is too long: {} bytes", name.size());
+    checkNameLength(name);
     return resolve(swappedIfOrNull(expandAlias(name)), parameters, arguments);
 }
 

@@ -40,10 +40,10 @@ struct PowerResult {
 
     C n() const { return state.sums[0]; }
 
+    /// NaN values give 0, as the comparison with them does in ClickHouse.
     C varPop() const {
         if (n() == 0) return std::numeric_limits<C>::quiet_NaN();
-        const C mean_square = (state.sums[2] - state.sums[1] * state.sums[1] / n()) / n();
-        return std::isnan(mean_square) ? mean_square : std::max(C{0}, mean_square);
+        return std::max(C{0}, (state.sums[2] - state.sums[1] * state.sums[1] / n()) / n());
     }
 
     C varSamp() const {
@@ -117,7 +117,7 @@ AggregateFunctionPtr createMoment(Signature signature) {
     expectNoParameters(signature);
     expectArguments(signature, 1);
     const TypePtr argument = signature.arguments[0];
-    if (!isMeasured(*argument)) failArgumentType(signature);
+    if (!isMeasured(*argument) && !argument->isEnum()) failArgumentType(signature);
     const double divisor = argument->isDecimal() ? powerOfTen(argument->scale()) : 1;
     AggregateFunctionPtr function;
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {

@@ -97,7 +97,7 @@ AggregateFunctionPtr createSum(Signature signature) {
     expectNoParameters(signature);
     expectArguments(signature, 1);
     const TypePtr argument = signature.arguments[0];
-    if (!canBeSummed(*argument)) failArgumentType(signature);
+    if (!canBeSummed(*argument) && !argument->isEnum()) failArgumentType(signature);
     const TypePtr result = sumType(*argument);
     AggregateFunctionPtr function;
     dispatchSum(*argument, [&]<typename T, typename S>(Tag<T>, Tag<S>) {
