@@ -242,7 +242,12 @@ void Binder::finishSource(TableSource& source, const sql::TableExpression& table
     source.alias = table.alias;
     source.id = looksLikeTableId(table.alias) ? table.alias : fmt::format("__table{}", next_table_++);
     source.final = table.final;
-    if (table.sample_size) throw Error(ErrorCode::SAMPLING_NOT_SUPPORTED, "Storage {} doesn't support sampling", source.storage ? source.storage->schema()->engine : "of a subquery");
+    if (table.sample_size && source.storage && source.storage->distributed()) {
+        // Shards sample.
+        source.sample_text = sql::toText(*table.sample_size);
+        if (table.sample_offset) source.sample_text += " OFFSET " + sql::toText(*table.sample_offset);
+    } else if (table.sample_size)
+        throw Error(ErrorCode::SAMPLING_NOT_SUPPORTED, "Storage {} doesn't support sampling", source.storage ? source.storage->schema()->engine : "of a subquery");
     for (size_t i = 0; i < table.column_aliases.size() && i < source.columns.size(); ++i) {
         source.columns[i].first = table.column_aliases[i];
         if (i < source.visible_columns.size()) source.visible_columns[i] = table.column_aliases[i];

@@ -142,7 +142,15 @@ Bound Binder::bindIdentifier(const sql::Identifier& identifier, Scope& scope) {
 
     // WITH expressions of enclosing queries are seen here too; other names of theirs are not.
     for (const Scope* at = scope.parent; at; at = at->parent) {
-        if (!at->select) continue;
+        if (!at->select) {
+            // Around a common table: the WITH expressions of the query that holds it.
+            if (const auto alias = at->aliases.find(parts[0]); alias != at->aliases.end()) {
+                Bound bound = subcolumn(bindWithoutAlias(*alias->second, scope), parts, 1, scope);
+                bound.name = joinParts(parts, 0, parts.size());
+                return bound;
+            }
+            continue;
+        }
         for (const sql::WithElement& element : at->select->with) {
             if (element.query || element.expression->alias != parts[0]) continue;
             Bound bound = subcolumn(bindWithoutAlias(*element.expression, scope), parts, 1, scope);
