@@ -107,6 +107,18 @@ QueryTreePtr Binder::bindQuery(const sql::Query& query, const Scope* parent, con
 QueryTreePtr Binder::bindSetOperation(const sql::Query& query, const Scope* parent, const Settings& settings) {
     // Evaluated from the left: equal operations in a row make one node, another one begins a new node.
     std::vector<QueryTreePtr> operands = {bindQuery(*query.operands[0], parent, settings)};
+    // WITH of the first SELECT is seen by all.
+    Scope shared;
+    shared.parent = parent;
+    if (query.operands[0]->select) {
+        for (const sql::WithElement& element : query.operands[0]->select->with) {
+            if (element.query)
+                shared.common_tables[element.name] = {element.query, element.column_aliases};
+            else
+                collectAliases(element.expression, shared);
+        }
+        if (!query.operands[0]->select->with.empty()) parent = &shared;
+    }
     for (size_t i = 0; i < query.operators.size(); ++i) {
         const SetOperation operation = setOperation(query.operators[i], settings);
         if (i > 0 && operation != setOperation(query.operators[i - 1], settings)) {
@@ -204,10 +216,34 @@ void Binder::bindFrom(const sql::Select& select, Scope& scope) {
         if (element.is_array_join) bindArrayJoin(element, scope);
 }
 
+/// ARRAY JOIN n of a Nested column joins n.a, n.b, …; under an alias m they are m.a, m.b, ….
+sql::Expressions Binder::expandNested(const sql::Expressions& written, Scope& scope) {
+    sql::Expressions expanded;
+    for (const sql::ExpressionPtr& expression : written) {
+        const auto* identifier = sql::as<sql::Identifier>(expression.get());
+        const bool unknown = identifier && !scope.aliases.contains(identifier->parts[0]) && !findColumn(identifier->parts, scope);
+        const size_t before = expanded.size();
+        if (unknown) {
+            const std::string prefix = identifier->parts.back() + ".";
+            for (const TableSourcePtr& source : scope.query->sources) {
+                for (const auto& [name, type] : source->columns) {
+                    if (!name.starts_with(prefix) || type->kind() != TypeKind::Array) continue;
+                    auto part = std::make_shared<sql::Identifier>(std::vector<std::string>{name});
+                    if (!expression->alias.empty()) part->alias = expression->alias + "." + name.substr(prefix.size());
+                    expanded.push_back(std::move(part));
+                }
+            }
+        }
+        if (expanded.size() == before) expanded.push_back(expression);
+    }
+    return expanded;
+}
+
 void Binder::bindArrayJoin(const sql::TableElement& element, Scope& scope) {
     scope.query->left_array_join = element.is_left_array_join;
     std::map<std::string, NodePtr> names;
-    for (const sql::ExpressionPtr& expression : element.array_join) {
+    const size_t clause = scope.query->array_join.empty() ? 0 : scope.query->array_join.back().clause + 1;
+    for (const sql::ExpressionPtr& expression : expandNested(element.array_join, scope)) {
         // The alias names the element, not the array: bind what it stands for.
         scope.aliases.erase(expression->alias);
         const Bound array = bindWithoutAlias(*expression, scope);
@@ -224,7 +260,7 @@ void Binder::bindArrayJoin(const sql::TableElement& element, Scope& scope) {
         std::shared_ptr<Node> finished = column;
         nameNode(*finished);
         finished->old_name = name;
-        scope.query->array_join.push_back({array.node, finished, name});
+        scope.query->array_join.push_back({array.node, finished, name, clause, element.is_left_array_join});
         names[name] = finished;
         if (const auto* identifier = sql::as<sql::Identifier>(expression.get()); identifier && expression->alias.empty())
             names[identifier->parts.back()] = finished;
@@ -242,6 +278,8 @@ void Binder::finishSource(TableSource& source, const sql::TableExpression& table
     source.alias = table.alias;
     source.id = looksLikeTableId(table.alias) ? table.alias : fmt::format("__table{}", next_table_++);
     source.final = table.final;
+    if (!table.column_aliases.empty() && table.column_aliases.size() != source.columns.size())
+        throw Error(ErrorCode::BAD_ARGUMENTS, "{} column aliases for a table expression of {} columns", table.column_aliases.size(), source.columns.size());
     if (table.sample_size && source.storage && source.storage->distributed()) {
         // Shards sample.
         source.sample_text = sql::toText(*table.sample_size);
@@ -356,7 +394,7 @@ TableSourcePtr Binder::bindTableFunction(const sql::TableExpression& table, Scop
         if (const auto* identifier = sql::as<sql::Identifier>(expression.get())) {
             argument.identifier = identifier->parts;
         } else if (const auto* function = sql::as<sql::Function>(expression.get());
-                   !(function && (function->name == "view" ||
+                   !(function && (function->name == "view" || function->name == "viewIfPermitted" ||
                                   (context_.catalog && context_.catalog->findTableFunction(function->name))))) {
             const NodePtr node = bind(expression, scope).node;
             if (node->kind == Node::Kind::Constant) {

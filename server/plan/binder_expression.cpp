@@ -126,7 +126,10 @@ Bound Binder::bindParameter(const sql::Parameter& parameter, Scope& scope) {
 Bound Binder::bindIdentifier(const sql::Identifier& identifier, Scope& scope) {
     const std::vector<std::string>& parts = identifier.parts;
     for (auto at = scope.parameters.rbegin(); at != scope.parameters.rend(); ++at)
-        if (at->first == parts[0]) return subcolumn({at->second, parts[0]}, parts, 1, scope);
+        if (at->first == parts[0]) {
+            const auto shown = scope.parameter_names.find(parts[0]);
+            return subcolumn({at->second, shown == scope.parameter_names.end() ? parts[0] : shown->second}, parts, 1, scope);
+        }
 
     if (auto joined = scope.array_join_names.find(joinParts(parts, 0, parts.size())); joined != scope.array_join_names.end())
         return {joined->second, joined->first};
@@ -158,8 +161,6 @@ Bound Binder::bindIdentifier(const sql::Identifier& identifier, Scope& scope) {
             return bound;
         }
     }
-    if (scope.resolving.contains(parts[0]) && scope.aliases.contains(parts[0]))
-        throw Error(ErrorCode::CYCLIC_ALIASES, "Cyclic aliases: {} is defined by itself", parts[0]);
     failUnknownIdentifier(identifier, scope);
 }
 

@@ -85,7 +85,26 @@ NodePtr Binder::makeFunction(const std::string& name, std::vector<NodePtr> argum
     return finishNode(std::move(constant));
 }
 
+const sql::Lambda* Binder::lambdaAlias(const std::string& name, const Scope& scope) const {
+    for (const Scope* at = &scope; at; at = at->parent)
+        if (const auto alias = at->aliases.find(name); alias != at->aliases.end()) return sql::as<sql::Lambda>(alias->second.get());
+    return nullptr;
+}
+
+Bound Binder::callLambda(const sql::Lambda& lambda, const sql::Function& call, Scope& scope) {
+    if (call.arguments.size() != lambda.arguments.size())
+        throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Lambda {} expects {} arguments, {} given", call.name, lambda.arguments.size(), call.arguments.size());
+    std::vector<Bound> arguments;
+    for (const sql::ExpressionPtr& argument : call.arguments) arguments.push_back(bind(argument, scope));
+    const size_t outer = scope.parameters.size();
+    for (size_t i = 0; i < arguments.size(); ++i) scope.parameters.emplace_back(lambda.arguments[i], arguments[i].node);
+    Bound body = bind(lambda.body, scope);
+    scope.parameters.resize(outer);
+    return {std::move(body.node), callName(call, arguments, {})};
+}
+
 Bound Binder::bindFunction(const sql::Function& call, Scope& scope) {
+    if (const sql::Lambda* lambda = lambdaAlias(call.name, scope)) return callLambda(*lambda, call, scope);
     if (isIn(call.name)) return bindIn(call, scope);
     if (call.name == "arrayJoin") return bindArrayJoinFunction(call, scope);
     if (call.name == "grouping") return bindGrouping(call, scope);
@@ -102,9 +121,14 @@ Bound Binder::bindOrdinary(const sql::Function& call, Scope& scope) {
     std::vector<Bound> arguments(call.arguments.size());
     std::vector<NamedColumn> described(call.arguments.size());
     bool lambdas = false;
+    const auto lambdaOf = [&](const sql::ExpressionPtr& argument) -> const sql::Lambda* {
+        if (const auto* lambda = sql::as<sql::Lambda>(argument.get())) return lambda;
+        const auto* name = sql::as<sql::Identifier>(argument.get());
+        return name && name->parts.size() == 1 ? lambdaAlias(name->parts[0], scope) : nullptr;
+    };
     // What stands beside a lambda says the types of its parameters.
     for (size_t i = 0; i < call.arguments.size(); ++i) {
-        if (call.arguments[i]->kind == sql::Expression::Kind::Lambda) {
+        if (lambdaOf(call.arguments[i])) {
             lambdas = true;
             described[i].type = types::simple(TypeKind::Lambda);
             continue;
@@ -115,9 +139,10 @@ Bound Binder::bindOrdinary(const sql::Function& call, Scope& scope) {
     if (lambdas) {
         const functions::FunctionPtr function = functions::findFunction(call.name, context_.functions);
         for (size_t i = 0; i < call.arguments.size(); ++i) {
-            const auto* lambda = sql::as<sql::Lambda>(call.arguments[i].get());
+            const sql::Lambda* lambda = lambdaOf(call.arguments[i]);
             if (!lambda) continue;
             arguments[i] = bindLambda(*lambda, function->lambdaParameterTypes(described, i, lambda->arguments.size()), scope);
+            if (const auto* name = sql::as<sql::Identifier>(call.arguments[i].get())) arguments[i].name = name->parts[0];
         }
     }
     std::vector<NodePtr> nodes;
@@ -183,11 +208,18 @@ Bound Binder::bindAggregate(const sql::Function& call, Scope& scope, bool window
         throw;
     }
     scope.inside_aggregate = false;
+    for (const Bound& argument : arguments)
+        if (argument.node->has_aggregate && !window)
+            throw Error(ErrorCode::ILLEGAL_AGGREGATION, "Aggregate function {} is found inside another aggregate function in query", sql::toText(call));
 
     auto node = std::make_shared<Node>();
     node->kind = window ? Node::Kind::Window : Node::Kind::Aggregate;
     std::string name = call.name == "countDistinct" ? scope.query->settings.get("count_distinct_implementation") : call.name;
     if (call.nulls == sql::Function::Nulls::Respect) name += "_respect_nulls";
+    const auto hasSuffix = [&](const char* suffix) { return name.ends_with(suffix); };
+    if (scope.query->settings->aggregate_functions_null_for_empty && !window && !hasSuffix("OrNull") && !hasSuffix("OrDefault") && !hasSuffix("State") &&
+        !hasSuffix("Merge") && aggregates::canonicalAggregateName(name) != "count" && !name.starts_with("uniq") && !name.starts_with("group"))
+        name += "OrNull";
     node->function_name = aggregates::canonicalAggregateName(name);
     // count(1) is count(): only NULLs matter to it.
     const bool constant_count = node->function_name == "count" && arguments.size() == 1 && arguments[0].node->kind == Node::Kind::Constant &&
@@ -350,6 +382,8 @@ Bound Binder::bindArrayJoinFunction(const sql::Function& call, Scope& scope) {
     if (type->isNullable()) type = type->child();
     if (type->kind() != TypeKind::Array && type->kind() != TypeKind::Map)
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Argument for function arrayJoin must be Array or Map");
+    if (type->kind() == TypeKind::Array && type->child()->kind() == TypeKind::Nothing)
+        throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "Argument for function arrayJoin must not be Array(Nothing)");
     auto node = std::make_shared<Node>();
     node->kind = Node::Kind::ArrayJoinColumn;
     node->type = type->kind() == TypeKind::Array ? type->child() : types::tuple(type->children(), {"keys", "values"});

@@ -41,6 +41,8 @@ struct Scope {
     std::map<std::pair<std::string, std::string>, NodePtr> shown_columns;
     /// Parameters of the lambdas around, the innermost last.
     std::vector<std::pair<std::string, NodePtr>> parameters;
+    /// What a parameter that stands for an expression is called in names of columns.
+    std::map<std::string, std::string> parameter_names;
     bool inside_aggregate = false;
     /// Set for the clauses that know no aggregates: "WHERE", "GROUP BY", …
     const char* no_aggregates_in = nullptr;
@@ -71,6 +73,7 @@ private:
     std::optional<Bound> findUnqualified(const std::vector<std::string>& parts, Scope& scope, bool throw_ambiguous);
     std::string nameInJoin(const TableSource& source, const NodePtr& node, const std::vector<std::string>& parts, Scope& scope);
 
+    sql::Expressions expandNested(const sql::Expressions& written, Scope& scope);
     void bindArrayJoin(const sql::TableElement& element, Scope& scope);
     TableSourcePtr bindTable(const sql::TableExpression& table, Scope& scope);
     TableSourcePtr bindNamedTable(const sql::TableExpression& table, Scope& scope);
@@ -129,6 +132,9 @@ private:
     void fillWindow(const sql::WindowDefinition& definition, Node::WindowInfo& info, Scope& scope);
     Bound bindArrayJoinFunction(const sql::Function& call, Scope& scope);
     Bound bindGrouping(const sql::Function& call, Scope& scope);
+    /// `WITH x -> x + 1 AS inc`: the lambda behind a name; nullptr when it is none.
+    const sql::Lambda* lambdaAlias(const std::string& name, const Scope& scope) const;
+    Bound callLambda(const sql::Lambda& lambda, const sql::Function& call, Scope& scope);
     Bound bindExists(const sql::Function& call, Scope& scope);
     Bound bindLambda(const sql::Lambda& lambda, const std::vector<TypePtr>& types, Scope& scope);
     /// The call over nodes that are bound; folded when all of them are constants.

@@ -55,7 +55,13 @@ NodePtr Binder::bindSet(const sql::ExpressionPtr& right, const NodePtr& left, Sc
             table.table.table = identifier->parts.back();
             // The analyzer writes the name of a table that came with the query, and its alias: `_data_1` AS `__table2`.
             table.alias = right->alias;
-            const TableSourcePtr source = bindNamedTable(table, scope);
+            TableSourcePtr source;
+            try {
+                source = bindNamedTable(table, scope);
+            } catch (const Error& error) {
+                if (!error.is(ErrorCode::UNKNOWN_TABLE) && !error.is(ErrorCode::UNKNOWN_DATABASE)) throw;
+                failUnknownIdentifier(*identifier, scope);
+            }
             name = sql::toText(*identifier);
             return subquerySet(selectAll(source), source->table);
         }
@@ -119,6 +125,9 @@ NodePtr Binder::bindSet(const sql::ExpressionPtr& right, const NodePtr& left, Sc
 }
 
 NodePtr Binder::literalSet(std::vector<NodePtr> elements, const NodePtr& left, const NodePtr& right, const std::string& text) {
+    const uint64_t most = context_.settings->max_rows_in_set;
+    if (most && elements.size() > most && context_.settings.get("set_overflow_mode") == "throw")
+        throw Error(ErrorCode::SET_SIZE_LIMIT_EXCEEDED, "IN-set size limit exceeded, max rows: {}, current rows: {}", most, elements.size());
     const TypePtr left_type = removeLowCardinality(left->type);
     std::vector<TypePtr> set_types = left_type->kind() == TypeKind::Tuple ? left_type->children() : std::vector<TypePtr>{left_type};
     const bool rows = left_type->kind() == TypeKind::Tuple;
@@ -127,7 +136,7 @@ NodePtr Binder::literalSet(std::vector<NodePtr> elements, const NodePtr& left, c
     std::map<std::string, std::pair<TypePtr, MutableColumnPtr>> by_type;
     for (const NodePtr& element : elements) {
         if (rows && (element->type->kind() != TypeKind::Tuple || element->type->children().size() != set_types.size()))
-            throw Error(ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH,
+            throw Error(ErrorCode::INCORRECT_ELEMENT_OF_SET,
                         "Number of columns in section IN doesn't match: {} at left, {} at right",
                         set_types.size(),
                         element->type->kind() == TypeKind::Tuple ? element->type->children().size() : 1);

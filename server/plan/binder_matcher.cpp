@@ -99,8 +99,11 @@ std::vector<Projection> Binder::transformColumns(std::vector<Projection> columns
             case sql::ColumnTransformer::Kind::Apply:
                 for (Projection& projection : columns) {
                     if (transformer.lambda) {
-                        scope.parameters.emplace_back(transformer.lambda->arguments.at(0), projection.node);
+                        const std::string& parameter = transformer.lambda->arguments.at(0);
+                        scope.parameters.emplace_back(parameter, projection.node);
+                        scope.parameter_names[parameter] = projection.alias;
                         Bound bound = bind(transformer.lambda->body, scope);
+                        scope.parameter_names.erase(parameter);
                         scope.parameters.pop_back();
                         projection = {std::move(bound.node), std::move(bound.name)};
                         continue;

@@ -160,6 +160,8 @@ void Binder::bindGroupBy(const sql::Select& select, Scope& scope) {
 }
 
 OrderItem Binder::bindOrderElement(const sql::OrderElement& element, Scope& scope) {
+    if (element.expression && element.expression->kind == sql::Expression::Kind::Asterisk)
+        throw Error(ErrorCode::NOT_IMPLEMENTED, "Matcher * is not supported in ORDER BY");
     OrderItem item;
     const auto position = positional(element.expression, scope, "ORDER BY");
     item.node = position ? *position : bindClause(element.expression, scope, nullptr).node;

@@ -130,6 +130,9 @@ ExpressionPtr Compiler::compileSet(const Node& node) {
             PlannerContext inner = context_;
             inner.stage = storage::Stage::Complete;
             Block rows = context_.run(planQuery(node.subquery, inner).root);
+            const uint64_t most = context_.settings->max_rows_in_set;
+            if (most && rows.rows > most && context_.settings.get("set_overflow_mode") == "throw")
+                throw Error(ErrorCode::SET_SIZE_LIMIT_EXCEEDED, "IN-set size limit exceeded, max rows: {}, current rows: {}", most, rows.rows);
             if (rows.rows > 0) builder.add(rows);
         }
         column = functions::makeSetColumn(builder.finish(), 1);

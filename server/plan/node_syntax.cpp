@@ -414,16 +414,18 @@ void SyntaxMaker::from(const QueryNode& query, sql::Select& select) const {
         if (position > 0 && position <= query.joins.size()) element.join = join(query.joins[position - 1]);
         select.from.push_back(std::move(element));
     }
-    if (query.array_join.empty()) return;
-    sql::TableElement element;
-    element.is_array_join = true;
-    element.is_left_array_join = query.left_array_join;
     for (const ArrayJoinElement& each : query.array_join) {
+        const bool begins = &each == &query.array_join.front() || (&each - 1)->clause != each.clause;
+        if (begins) {
+            sql::TableElement element;
+            element.is_array_join = true;
+            element.is_left_array_join = each.left;
+            select.from.push_back(std::move(element));
+        }
         sql::ExpressionPtr array = expression(*each.array);
         array->alias = old() ? each.alias : each.column->column;
-        element.array_join.push_back(std::move(array));
+        select.from.back().array_join.push_back(std::move(array));
     }
-    select.from.push_back(std::move(element));
 }
 
 void SyntaxMaker::groupBy(const QueryNode& query, sql::Select& select) const {

@@ -4,6 +4,17 @@
 
 namespace shardd::plan {
 
+bool readsSharded(const QueryTree& tree) {
+    for (const QueryTreePtr& operand : tree.operands)
+        if (readsSharded(*operand)) return true;
+    if (!tree.select) return false;
+    for (const TableSourcePtr& source : tree.select->sources) {
+        if (source->kind == TableSource::Kind::Table && source->storage->distributed()) return true;
+        if (source->subquery && readsSharded(*source->subquery)) return true;
+    }
+    return false;
+}
+
 void collectAggregates(QueryNode& query) {
     query.aggregates.clear();
     query.windows.clear();

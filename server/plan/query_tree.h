@@ -121,6 +121,8 @@ struct ArrayJoinElement {
     NodePtr array;       // what is joined
     NodePtr column;      // ArrayJoinColumn
     std::string alias;   // the user's
+    size_t clause = 0;   // several ARRAY JOIN follow one another
+    bool left = false;
 };
 
 struct OrderItem {

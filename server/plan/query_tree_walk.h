@@ -60,6 +60,9 @@ inline bool isRowless(const NodePtr& node) {
     return rowless;
 }
 
+/// Whether a table (not remote() or cluster()) whose rows are on shards stands anywhere in its FROM.
+bool readsSharded(const QueryTree& tree);
+
 /// Fills query.aggregates and query.windows from its clauses.
 void collectAggregates(QueryNode& query);
 

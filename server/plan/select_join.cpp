@@ -66,20 +66,9 @@ StepPtr withColumns(StepPtr input, std::vector<NamedExpression> more) {
     return makeStep(std::move(project), std::move(header));
 }
 
-/// Whether a sharded table of the catalog is read somewhere in the tree.
-bool readsSharded(const QueryTreePtr& tree) {
-    if (!tree) return false;
-    if (!tree->select) return std::any_of(tree->operands.begin(), tree->operands.end(), readsSharded);
-    return std::any_of(
-        tree->select->sources.begin(), tree->select->sources.end(), [](const TableSourcePtr& source) {
-            const bool table = source->kind == TableSource::Kind::Table && source->storage->distributed();
-            return table || readsSharded(source->subquery);
-        });
-}
-
 bool isSharded(const TableSource& source) {
     return (source.kind == TableSource::Kind::Table && source.storage->distributed()) ||
-           readsSharded(source.subquery);
+           (source.subquery && readsSharded(*source.subquery));
 }
 
 }  // namespace

@@ -220,7 +220,16 @@ StepPtr SelectPlanner::plan() {
 }
 
 void SelectPlanner::planArrayJoinClause() {
-    if (query_.array_join.empty()) return;
+    for (size_t from = 0; from < query_.array_join.size();) {
+        size_t to = from;
+        while (to < query_.array_join.size() && query_.array_join[to].clause == query_.array_join[from].clause) ++to;
+        planArrayJoin(std::span(query_.array_join).subspan(from, to - from));
+        from = to;
+    }
+}
+
+/// Arrays of one ARRAY JOIN, side by side.
+void SelectPlanner::planArrayJoin(std::span<const ArrayJoinElement> elements) {
     ProjectStep project;
     Block header;
     for (const NamedColumn& column : step_->header.columns) {
@@ -228,8 +237,8 @@ void SelectPlanner::planArrayJoinClause() {
         addColumn(header, column.name, column.type);
     }
     ArrayJoinStep join;
-    join.left = query_.left_array_join;
-    for (const ArrayJoinElement& element : query_.array_join) {
+    join.left = elements[0].left;
+    for (const ArrayJoinElement& element : elements) {
         if (header.find(element.column->name)) continue;
         ExpressionPtr array = compile(element.array);
         addColumn(header, element.column->name, array->type);
@@ -238,7 +247,7 @@ void SelectPlanner::planArrayJoinClause() {
     }
     project.input = step_;
     Block joined = header;
-    for (const ArrayJoinElement& element : query_.array_join)
+    for (const ArrayJoinElement& element : elements)
         for (NamedColumn& column : joined.columns)
             if (column.name == element.column->name) column = {column.name, element.column->type, ColumnPtr(createColumn(*element.column->type))};
     join.input = makeStep(std::move(project), std::move(header));

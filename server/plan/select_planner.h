@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ private:
 
     // -- clauses -----------------------------------------------------------------------------------
     void planArrayJoinClause();
+    void planArrayJoin(std::span<const ArrayJoinElement> elements);
     void planWhere();
     void planAggregation();
     void planAfterStates();

@@ -81,18 +81,6 @@ bool scanCanEvaluate(const NodePtr& condition) {
     return can;
 }
 
-/// Whether a table (not remote() or cluster()) whose rows are on shards stands anywhere in its FROM.
-bool readsShardedTable(const QueryTree& tree) {
-    for (const QueryTreePtr& operand : tree.operands)
-        if (readsShardedTable(*operand)) return true;
-    if (!tree.select) return false;
-    for (const TableSourcePtr& source : tree.select->sources) {
-        if (source->kind == TableSource::Kind::Table && source->storage->distributed()) return true;
-        if (source->subquery && readsShardedTable(*source->subquery)) return true;
-    }
-    return false;
-}
-
 /// The tree with only the needed columns in its SELECT list, where leaving one out changes nothing else.
 QueryTreePtr pruneProjection(const QueryTreePtr& tree, const std::vector<std::string>& needed) {
     if (tree->operation != SetOperation::Select || tree->select->distinct || tree->select->totals) return tree;
@@ -262,7 +250,7 @@ Block SelectPlanner::remoteHeader(Stage stage) const {
 /// What becomes of an IN over another sharded table, by distributed_product_mode: true when it is evaluated here and sent.
 /// Errors: DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED (288).
 bool SelectPlanner::sendsProduct(const QueryTree& subquery) const {
-    if (!readsShardedTable(subquery)) return false;
+    if (!readsSharded(subquery)) return false;
     const std::string mode = query_.settings.get("distributed_product_mode");
     if (mode == "deny")
         throw Error(ErrorCode::DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED,

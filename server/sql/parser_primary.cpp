@@ -117,7 +117,10 @@ ExpressionPtr Parser::keywordPrimary(bool& matched) {
         const bool negative = std::exchange(negative_number_, false);
         if (isWord(0, "INF") || isWord(0, "INFINITY")) return constant({negative ? -HUGE_VAL : HUGE_VAL});
         if (isWord(0, "NAN")) return constant({std::nan("")});
-        if (isWord(0, "FROM")) {
+        // `SELECT a, FROM t`; behind an operator `from` can only be a name.
+        const bool list_begins = position_ == 0 || tokens_[position_ - 1].kind == TokenKind::Word ||
+                                 tokens_[position_ - 1].kind == TokenKind::Comma;
+        if (isWord(0, "FROM") && list_begins) {
             expected("expression");
             fail();
         }

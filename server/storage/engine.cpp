@@ -48,6 +48,10 @@ std::vector<EngineInfo> storageEngines() {
                            return std::make_shared<MemoryTable>(definition.schema);
                        },
                        .takes_settings = true});
+    // The right side of IN, kept in memory; duplicates do no harm there.
+    engines.push_back({.name = "Set", .create = [](const TableDefinition& definition, const EngineContext&) -> TablePtr {
+                           return std::make_shared<MemoryTable>(definition.schema);
+                       }});
     engines.push_back(
         {.name = "Null", .create = [](const TableDefinition& definition, const EngineContext&) -> TablePtr {
              return std::make_shared<NullTable>(definition.schema);

@@ -95,9 +95,9 @@ public:
     std::vector<storage::RemoteStreamPtr> query(const storage::RemoteQuery& query) const override {
         std::vector<storage::RemoteStreamPtr> streams;
         for (size_t shard : query.shards) {
-            Answer answer =
-                shards_[shard]->runAsShard({query.text, query.stage, query.settings, query.external_tables,
-                                            static_cast<uint32_t>(shard + 1), target_.database});
+            Answer answer = shards_[shard]->runAsShard(
+                {query.text, query.stage, query.settings, query.external_tables,
+                 static_cast<uint32_t>(shard + 1), static_cast<uint32_t>(shards_.size()), target_.database});
             streams.push_back(std::make_unique<LocalStream>(std::move(answer), query.header, shard));
         }
         return streams;

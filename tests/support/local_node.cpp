@@ -70,6 +70,35 @@ sql::Expressions parseRows(std::string text) {
     return sql::parseExpressionList(text, {.max_query_size = 0});
 }
 
+/// Rows in the notation of each type, as a native client reads them; false where there is an expression among
+/// them.
+bool readRows(const std::string& text,
+              const std::vector<TypePtr>& types,
+              std::vector<MutableColumnPtr>& columns) {
+    formats::TextInput in(text);
+    std::vector<formats::ValueTextPtr> readers;
+    for (const TypePtr& type : types) readers.push_back(formats::valueText(type));
+    while (true) {
+        in.skipSpace();
+        if (in.atEnd() || in.peek() == ';') return true;
+        if (!in.skip('(')) return false;
+        for (size_t i = 0; i < types.size(); ++i) {
+            in.skipSpace();
+            Value value;
+            try {
+                if (readers[i]->read(in, formats::TextStyle::Quoted, value) != ErrorCode::OK) return false;
+                columns[i]->insert(value);
+            } catch (const Error&) {
+                return false;
+            }
+            in.skipSpace();
+            if (!in.skip(i + 1 == types.size() ? ')' : ',')) return false;
+        }
+        in.skipSpace();
+        in.skip(',');
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> cellsOf(const Block& block, size_t row) {
@@ -98,7 +127,8 @@ LocalNode::~LocalNode() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-LocalNode::LocalNode() : path_(makeFolder()), catalog_(localFileSystem(), path_), pool_(64) {
+LocalNode::LocalNode()
+    : path_(makeFolder()), catalog_(localFileSystem(), {.path = path_, .durable_inserts = false}), pool_(64) {
     for (auto& engine : storage::storageEngines()) catalog_.addEngine(std::move(engine));
     for (auto& function : storage::storageTableFunctions()) catalog_.addTableFunction(std::move(function));
     catalog_.createDatabase({.name = "default"}, true);
@@ -112,6 +142,8 @@ plan::PlannerContext LocalNode::plannerContext(Connection& connection) {
     auto functions = std::make_shared<functions::FunctionContext>();
     functions->now_microseconds = 1796089613960000;
     functions->current_database = connection.database;
+    if (const std::string zone = connection.settings.get("session_timezone"); !zone.empty())
+        functions->time_zone = zone;
     functions->host_name = "localhost";
     functions->setting = [settings =
                               connection.settings](std::string_view name) -> std::optional<std::string> {
@@ -186,7 +218,12 @@ Answer LocalNode::insert(const std::string& text,
     } else {
         std::vector<MutableColumnPtr> values;
         for (const std::string& name : columns) values.push_back(createColumn(*schema->find(name)->type));
-        for (const auto& row : parseRows(text.substr(insert.data_begin))) {
+        std::vector<TypePtr> value_types;
+        for (const std::string& name : columns) value_types.push_back(schema->find(name)->type);
+        const bool read = readRows(text.substr(insert.data_begin), value_types, values);
+        if (!read)
+            for (size_t i = 0; i < columns.size(); ++i) values[i] = createColumn(*value_types[i]);
+        for (const auto& row : read ? sql::Expressions() : parseRows(text.substr(insert.data_begin))) {
             const plan::NodePtr node = plan::bindExpression(row, {}, context);
             const bool tuple = node->type->kind() == TypeKind::Tuple && columns.size() > 1;
             for (size_t i = 0; i < columns.size(); ++i) {
@@ -318,6 +355,7 @@ Answer LocalNode::runAsShard(const ShardRequest& request) {
     plan::PlannerContext context = plannerContext(connection);
     auto functions = std::make_shared<functions::FunctionContext>(*context.functions);
     functions->shard_num = request.shard_num;
+    functions->shard_count = request.shard_count;
     context.functions = functions;
     context.secondary = true;
     context.stage = request.stage;

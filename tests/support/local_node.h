@@ -46,6 +46,7 @@ public:
         std::vector<std::pair<std::string, std::string>> settings;
         std::vector<std::pair<std::string, std::vector<Block>>> external_tables;
         uint32_t shard_num = 0;
+        uint32_t shard_count = 0;
         std::string database = "default";
     };
 
