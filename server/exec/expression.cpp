@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "common/base/stack_guard.h"
 #include "common/columns/const_column.h"
 #include "common/columns/create_column.h"
 #include "common/columns/dictionary_column.h"
@@ -65,6 +66,7 @@ public:
     ColumnPtr run(const ExpressionPtr& expression) {
         const auto known = done_.find(expression.get());
         if (known != done_.end()) return known->second;
+        checkStack();
         ColumnPtr column = compute(expression);
         done_.emplace(expression.get(), column);
         return column;

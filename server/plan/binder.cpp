@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/columns/create_column.h"
+#include "common/base/stack_guard.h"
 #include "common/types/type_parser.h"
 #include "server/plan/binder_impl.h"
 #include "server/plan/node_name.h"
@@ -97,6 +98,7 @@ NodePtr Binder::bindStandalone(const sql::ExpressionPtr& expression, const std::
 }
 
 QueryTreePtr Binder::bindQuery(const sql::Query& query, const Scope* parent, const Settings& settings) {
+    checkStack();
     if (++query_depth_ > kDeepestQuery)
         throw Error(ErrorCode::TOO_DEEP_SUBQUERIES, "Too deep subqueries: more than {} levels", kDeepestQuery);
     QueryTreePtr tree = query.select ? bindSelect(*query.select, parent, settings) : bindSetOperation(query, parent, settings);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "common/columns/create_column.h"
+#include "common/base/stack_guard.h"
 #include "common/columns/tuple_column.h"
 #include "common/types/type_parser.h"
 #include "server/plan/binder_impl.h"
@@ -71,6 +72,7 @@ Bound Binder::bindAlias(const std::string& name, const sql::ExpressionPtr& expre
 }
 
 Bound Binder::bindWithoutAlias(const sql::Expression& expression, Scope& scope) {
+    checkStack();
     switch (expression.kind) {
         case sql::Expression::Kind::Literal:
             return bindLiteral(static_cast<const sql::LiteralExpression&>(expression).value);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "common/columns/create_column.h"
+#include "common/base/stack_guard.h"
 #include "server/plan/binder_impl.h"
 #include "server/plan/node_name.h"
 #include "server/plan/query_tree_walk.h"
@@ -23,6 +24,7 @@ std::optional<int64_t> wholeNumber(const sql::Expression& expression) {
 
 void Binder::collectAliases(const sql::ExpressionPtr& expression, Scope& scope) {
     if (!expression) return;
+    checkStack();
     if (!expression->alias.empty()) {
         const auto [entry, added] = scope.aliases.try_emplace(expression->alias, expression);
         if (!added && !sql::equals(entry->second, expression))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/columns/array_column.h"
+#include "common/base/stack_guard.h"
 #include "common/columns/const_column.h"
 #include "common/columns/create_column.h"
 #include "common/columns/fixed_column.h"
@@ -58,6 +59,7 @@ ExpressionPtr Compiler::input(const std::string& name, const TypePtr& type) {
 }
 
 ExpressionPtr Compiler::compile(const NodePtr& node) {
+    checkStack();
     if (node->kind == Node::Kind::Parameter) return input(node->column, node->type);
     if (node->kind == Node::Kind::Column && raw_columns_) return input(node->column, node->type);
     if (node->kind == Node::Kind::Set) return compileSet(*node);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "common/base/error.h"
+#include "common/base/stack_guard.h"
 #include "server/sql/parser_impl.h"
 
 namespace shardd::sql {
@@ -46,6 +47,7 @@ Parser::Parser(std::string_view text, size_t position, const ParserLimits& limit
 }
 
 Parser::DepthGuard::DepthGuard(Parser& parser) : parser_(parser) {
+    checkStack();
     if (parser.limits_.max_parser_depth && parser.depth_ >= parser.limits_.max_parser_depth)
         throw Error(ErrorCode::TOO_DEEP_RECURSION,
                     "Maximum parse depth ({}) exceeded. Consider raising max_parser_depth parameter.",
