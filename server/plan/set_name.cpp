@@ -106,7 +106,6 @@ bool hashRows(const Type& type, const Column& column, SipHash& hash) {
 }
 
 std::string leftText(const Type& left) {
-    if (left.kind() == TypeKind::LowCardinality) return leftText(*left.child());
     if (left.kind() != TypeKind::Tuple) return left.name();
     std::string text;
     for (const TypePtr& child : left.children()) text += (text.empty() ? "" : "_") + leftText(*child);

@@ -23,6 +23,8 @@ TEST(SetName, IsTheOneThatClickHouseComputes) {
     EXPECT_EQ(nameOf("UInt16", kNumbers, numbers), "__set_UInt16_12022530864395429312_16794398126354257643");
     EXPECT_EQ(nameOf("Nullable(UInt32)", kNumbers, numbers), "__set_Nullable(UInt32)_12022530864395429312_16794398126354257643");
     EXPECT_EQ(nameOf("String", "Tuple(String, String, String)", words), "__set_String_11825721094314295588_1305099139877885612");
+    EXPECT_EQ(nameOf("LowCardinality(String)", "Tuple(String, String, String)", words),
+              "__set_LowCardinality(String)_11825721094314295588_1305099139877885612");
 }
 
 TEST(SetName, IsMissingWhereTheHashIsNotKnown) {
