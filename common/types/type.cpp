@@ -451,8 +451,11 @@ bool isNullableOrLowCardinalityNullable(const TypePtr& type) {
     return type->isNullable() || (type->isLowCardinality() && type->child()->isNullable());
 }
 
-std::string quoteString(std::string_view text) {
-    std::string result = "'";
+namespace {
+
+/// `text` between two `quote`s; control characters, backslashes and the quote itself with a backslash.
+std::string quoteWith(char quote, std::string_view text) {
+    std::string result(1, quote);
     for (const char c : text) {
         switch (c) {
             case '\b': result += "\\b"; break;
@@ -461,31 +464,19 @@ std::string quoteString(std::string_view text) {
             case '\r': result += "\\r"; break;
             case '\t': result += "\\t"; break;
             case '\0': result += "\\0"; break;
-            case '\\': result += "\\\\"; break;
-            case '\'': result += "\\'"; break;
-            default: result += c;
+            default:
+                if (c == '\\' || c == quote) result += '\\';
+                result += c;
         }
     }
-    return result + "'";
+    return result + quote;
 }
 
-std::string quoteIdentifier(std::string_view name) {
-    std::string result = "`";
-    for (const char c : name) {
-        switch (c) {
-            case '\b': result += "\\b"; break;
-            case '\f': result += "\\f"; break;
-            case '\n': result += "\\n"; break;
-            case '\r': result += "\\r"; break;
-            case '\t': result += "\\t"; break;
-            case '\0': result += "\\0"; break;
-            case '\\': result += "\\\\"; break;
-            case '`': result += "\\`"; break;
-            default: result += c;
-        }
-    }
-    return result + "`";
-}
+}  // namespace
+
+std::string quoteString(std::string_view text) { return quoteWith('\'', text); }
+
+std::string quoteIdentifier(std::string_view name) { return quoteWith('`', name); }
 
 std::string quoteIdentifierIfNeeded(std::string_view name) {
     const auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };

@@ -282,7 +282,7 @@ std::vector<UnfinishedPart> MergeTree::writeParts(const Block& block, size_t max
         for (PartitionRows& partition : splitByPartition(block, partition_key_, max_partitions)) {
             Block rows = partition.rows.empty() ? block : block.gather(partition.rows.span());
             rows = sortAndCollapse(std::move(rows));
-            // Only a name for now: the block number comes with the commit, so that no part has a number
+            // A provisional name: the block number comes with the commit, so that no part has a number
             // between those of two others and is not there yet when these are merged.
             const int64_t number = next_temporary_.fetch_add(1);
             unfinished.push_back(writeOnePart(rows, std::move(partition.values),
