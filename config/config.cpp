@@ -31,6 +31,34 @@ std::optional<std::string> readFile(const fs::path& path) {
     return text;
 }
 
+// One file serves all the processes that a launcher starts on a machine: each has its own ports and folder.
+void shareMachine(Config& config) {
+    const BootstrapPlan& plan = config.shardd.bootstrap_plan;
+    if (plan.local_world_size <= 1) return;
+    const auto shift = [&](std::optional<uint16_t>& port) {
+        if (!port || *port == 0) return;
+        const uint64_t own = *port + plan.local_rank;
+        if (own > 65535)
+            throw Error(ErrorCode::INVALID_CONFIG_PARAMETER, "port {} plus local rank {} is beyond 65535",
+                        *port, plan.local_rank);
+        port = static_cast<uint16_t>(own);
+    };
+    shift(config.tcp_port);
+    shift(config.http_port);
+    const std::string own = fmt::format("rank_{}", plan.rank);
+    const auto below = [&](std::string& path) {
+        if (!path.empty()) path = (fs::path(path) / own).string() + "/";
+    };
+    const auto beside = [&](std::string& path) {
+        if (!path.empty()) path += "." + own;
+    };
+    below(config.path);
+    below(config.tmp_path);
+    beside(config.logger.log);
+    beside(config.logger.errorlog);
+    beside(config.pid_file);
+}
+
 // Reads one configuration with all that belongs to it. Lives for one load.
 class Loader {
 public:
@@ -69,7 +97,26 @@ private:
         if (!config.profiles.contains(config.default_profile))
             mistakes.error(root.place, "default_profile",
                            fmt::format("there is no profile {}", config.default_profile));
+        planBootstrap(reader);
         config.warnings = mistakes.warnings;
+    }
+
+    // Who this process is among those that a launcher started.
+    void planBootstrap(ConfigReader& reader) {
+        const BootstrapConfig& bootstrap = config.shardd.bootstrap;
+        if (!bootstrap.enabled || !mistakes.errors.empty()) return;
+        const ConfigNode* node = reader.take("shardd")->find("bootstrap");
+        if (config.clusters.contains(bootstrap.cluster))
+            mistakes.error(
+                node->place, "shardd.bootstrap.cluster",
+                fmt::format("{} stands under remote_servers: give the one that is formed another name",
+                            bootstrap.cluster));
+        try {
+            config.shardd.bootstrap_plan = resolveBootstrap(bootstrap, processEnvironment);
+            shareMachine(config);
+        } catch (const Error& error) {
+            mistakes.error(node->place, "", error.message());
+        }
     }
 
     bool isForeignFormat(const fs::path& path, bool is_main) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/bootstrap_config.h"
 #include "config/constraints.h"
 #include "config/settings.h"
 
@@ -92,11 +93,8 @@ struct ShardDaemonConfig {
     uint64_t worker_threads = 0;  ///< 0: one a core
     uint64_t network_threads = 2;
     bool fsync_after_insert = true;
-    std::string bootstrap;  ///< env://, tcp://host:port, file:///path; empty: no bootstrap
-    uint64_t bootstrap_rank = 0;
-    uint64_t bootstrap_world_size = 0;
-    int64_t bootstrap_timeout_us = 600'000'000;
-    std::string bootstrap_cluster = "bootstrap";
+    BootstrapConfig bootstrap;
+    BootstrapPlan bootstrap_plan;  ///< of this process, from the section and the environment
 };
 
 struct Config {

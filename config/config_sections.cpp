@@ -408,13 +408,7 @@ void readShardd(ConfigReader reader, ShardDaemonConfig& shardd) {
     reader.readInteger("worker_threads", shardd.worker_threads, 0, 4096);
     reader.readInteger("network_threads", shardd.network_threads, 1, 64);
     reader.read("fsync_after_insert", shardd.fsync_after_insert);
-    ConfigReader bootstrap = reader.section("bootstrap");
-    bootstrap.read("url", shardd.bootstrap);
-    bootstrap.read("cluster", shardd.bootstrap_cluster);
-    bootstrap.readInteger("rank", shardd.bootstrap_rank, 0, 1000000);
-    bootstrap.readInteger("world_size", shardd.bootstrap_world_size, 0, 1000000);
-    bootstrap.readSeconds("timeout", shardd.bootstrap_timeout_us);
-    bootstrap.finish();
+    readBootstrap(reader.section("bootstrap"), shardd.bootstrap);
     reader.finish();
 }
 

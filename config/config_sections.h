@@ -15,5 +15,6 @@ void readUsers(const ConfigNode* node, Config& config, ConfigMistakes& mistakes)
 /// Accepted for ClickHouse's sake; their forms are checked, their limits are not kept yet.
 void readQuotas(const ConfigNode* node, ConfigMistakes& mistakes);
 void readShardd(ConfigReader reader, ShardDaemonConfig& shardd);
+void readBootstrap(ConfigReader reader, BootstrapConfig& bootstrap);
 
 }  // namespace shardd

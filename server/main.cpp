@@ -67,6 +67,7 @@ class ServerProgram : public Poco::Util::ServerApplication {
 public:
     explicit ServerProgram(std::vector<ConfigOverride> overrides) {
         options_.overrides = std::move(overrides);
+        options_.version = SHARDD_VERSION;
     }
 
 protected:

@@ -139,6 +139,20 @@ void ShardClient::putCancel() {
     conversation_.packet([](Writer& out) { protocol::encode(ClientPacket::Cancel, out); });
 }
 
+asio::awaitable<void> ShardClient::ping(Deadline deadline) {
+    SHARDD_CHECK(state_ == State::Idle);
+    state_ = State::Failed;  // until the answer is there
+    conversation_.packet([](Writer& out) { protocol::encode(ClientPacket::Ping, out); });
+    co_await conversation_.flush(deadline);
+    const auto decode = [](Reader& in) { return static_cast<ServerPacket>(in.readVarUInt()); };
+    const ServerPacket kind = co_await conversation_.read(decode, deadline);
+    if (kind != ServerPacket::Pong)
+        throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_SERVER,
+                    "Unexpected packet from server {} (expected Pong, got {})", address_,
+                    protocol::packetName(kind));
+    state_ = State::Idle;
+}
+
 asio::awaitable<void> ShardClient::flush(Deadline deadline) { return conversation_.flush(deadline); }
 
 /// Whether the body of a packet goes through the query's compressed frames.

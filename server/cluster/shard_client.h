@@ -90,6 +90,9 @@ public:
     /// Until something arrives, notify() is called, or the deadline passes.
     boost::asio::awaitable<void> wait(Deadline deadline);
 
+    /// Whether the shard still answers; between two queries only.
+    boost::asio::awaitable<void> ping(Deadline deadline);
+
     /// From any thread.
     void notify() { conversation_.connection().notify(); }
 

@@ -196,21 +196,55 @@ void Topology::reload(const std::map<std::string, ClusterConfig>& clusters) {
     clusters_ = std::move(made);
 }
 
+ClusterPtr Topology::form(const ClusterConfig& config, std::optional<size_t> own_shard) {
+    auto made = std::make_shared<Cluster>();
+    const std::lock_guard lock(mutex_);
+    const auto before = formed_.find(config.name);
+    made->name = config.name;
+    made->secret = config.secret;
+    for (size_t i = 0; i < config.shards.size(); ++i) {
+        Shard& shard = made->shards.emplace_back();
+        shard.number = static_cast<uint32_t>(i + 1);
+        shard.name = config.shards[i].name;
+        const ReplicaConfig& replica = config.shards[i].replicas.front();
+        const Shard* old = before != formed_.end() && i < before->second->shards.size()
+                               ? &before->second->shards[i]
+                               : nullptr;
+        if (old && old->replicas.front()->config() == replica)
+            shard.replicas = old->replicas;
+        else
+            shard.replicas = {std::make_shared<Replica>(replica, own_shard == i)};
+    }
+    withheld_.erase(config.name);
+    return formed_[config.name] = std::move(made);
+}
+
+void Topology::withhold(const std::string& name, Error why) {
+    const std::lock_guard lock(mutex_);
+    formed_.erase(name);
+    withheld_.insert_or_assign(name, std::move(why));
+}
+
 ClusterPtr Topology::find(const std::string& name) const {
     const std::lock_guard lock(mutex_);
-    const auto found = clusters_.find(name);
-    return found == clusters_.end() ? nullptr : found->second;
+    for (const auto* clusters : {&clusters_, &formed_})
+        if (const auto found = clusters->find(name); found != clusters->end()) return found->second;
+    return nullptr;
 }
 
 ClusterPtr Topology::get(const std::string& name) const {
     if (ClusterPtr found = find(name)) return found;
+    const std::lock_guard lock(mutex_);
+    if (const auto why = withheld_.find(name); why != withheld_.end()) throw Error(why->second);
     throw Error(ErrorCode::CLUSTER_DOESNT_EXIST, "Requested cluster '{}' not found", name);
 }
 
 std::vector<ClusterPtr> Topology::all() const {
     const std::lock_guard lock(mutex_);
+    std::map<std::string, ClusterPtr> by_name = clusters_;
+    by_name.insert(formed_.begin(), formed_.end());
     std::vector<ClusterPtr> clusters;
-    for (const auto& [name, cluster] : clusters_) clusters.push_back(cluster);
+    for (const auto& [name, cluster] : by_name) clusters.push_back(cluster);
     return clusters;
 }
 

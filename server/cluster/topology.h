@@ -1,14 +1,17 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/base/error.h"
 #include "config/config.h"
 
 namespace shardd::cluster {
@@ -29,12 +32,24 @@ public:
 
     void countError();
 
+    /// Whether it is there, where somebody watches (a formed cluster); nothing elsewhere.
+    std::optional<bool> isActive() const {
+        const Activity activity = activity_;
+        if (activity == Activity::Unwatched) return std::nullopt;
+        return activity == Activity::Active;
+    }
+
+    void setActive(bool active) { activity_ = active ? Activity::Active : Activity::Inactive; }
+
     /// Errors so far, halved every `half_life`, at most `cap`.
     uint64_t recentErrors(std::chrono::microseconds half_life, uint64_t cap) const;
 
 private:
+    enum class Activity : uint8_t { Unwatched, Active, Inactive };
+
     const ReplicaConfig config_;
     const bool is_local_;
+    std::atomic<Activity> activity_ = Activity::Unwatched;
     mutable std::mutex mutex_;  // guards the two below
     mutable double errors_ = 0;
     mutable std::chrono::steady_clock::time_point decayed_at_ = std::chrono::steady_clock::now();
@@ -74,7 +89,14 @@ public:
     /// Clusters whose definition is the same keep their statistics.
     void reload(const std::map<std::string, ClusterConfig>& clusters);
 
-    /// CLUSTER_DOESNT_EXIST (701).
+    /// A cluster that no configuration lists: its nodes found each other. Replicas whose definition is the
+    /// same stay what they are. Own shard: its position in the cluster, when this server holds one.
+    ClusterPtr form(const ClusterConfig& config, std::optional<size_t> own_shard);
+
+    /// From now on get() of this name fails with `why`, until it is formed.
+    void withhold(const std::string& name, Error why);
+
+    /// CLUSTER_DOESNT_EXIST (701), or why it is withheld.
     ClusterPtr get(const std::string& name) const;
 
     /// nullptr when there is none.
@@ -86,9 +108,11 @@ public:
 
 private:
     const uint16_t own_port_;
-    mutable std::mutex mutex_;  // guards the two below
+    mutable std::mutex mutex_;  // guards the four below
     std::map<std::string, ClusterConfig> configs_;
     std::map<std::string, ClusterPtr> clusters_;
+    std::map<std::string, ClusterPtr> formed_;
+    std::map<std::string, Error> withheld_;
 };
 
 ClusterPtr makeCluster(const ClusterConfig& config, uint16_t own_port);

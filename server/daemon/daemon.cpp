@@ -14,6 +14,7 @@
 #include "common/base/memory_budget.h"
 #include "config/users.h"
 #include "server/aggregates/aggregate_list.h"
+#include "server/bootstrap/bootstrap.h"
 #include "server/daemon/cluster_setup.h"
 #include "server/daemon/logging.h"
 #include "server/daemon/process_list.h"
@@ -107,6 +108,7 @@ struct Daemon::Impl {
     void buildCatalog();
     void buildHost();
     void loadTables(const QueryServices& services);
+    void withholdBootstrap();
     void listen();
     void reload();
     SystemSources systemSources();
@@ -130,6 +132,7 @@ struct Daemon::Impl {
     cluster::ClusterServicePtr cluster;
     std::shared_ptr<QueryHost> host;
     std::vector<std::unique_ptr<session::SessionServer>> servers;
+    std::optional<bootstrap::Bootstrap> bootstrap;
     std::atomic<uint16_t> tcp_port = 0;
     std::atomic<bool> hurried = false;
 };
@@ -138,9 +141,6 @@ struct Daemon::Impl {
 void Daemon::Impl::tellWhatIsNotOffered() const {
     if (config->http_port)
         kLog.warning("http_port is read, but there is no HTTP here: only the native protocol");
-    if (!config->shardd.bootstrap.empty())
-        throw Error(ErrorCode::NOT_IMPLEMENTED,
-                    "shardd.bootstrap is not offered: list the nodes under remote_servers");
 }
 
 void Daemon::Impl::prepareFolders() {
@@ -157,6 +157,7 @@ SystemSources Daemon::Impl::systemSources() {
     return {.catalog = &*catalog,
             .processes = &*processes,
             .config = [this] { return currentConfig(); },
+            .clusters = [this] { return cluster->topology->all(); },
             .tcp_port = [this] { return tcp_port.load(); },
             .version = kAnsweredVersion,
             .path = config->path,
@@ -181,6 +182,20 @@ void Daemon::Impl::buildCatalog() {
     for (auto& table : makeSystemTables(systemSources())) catalog->addTable("system", std::move(table));
 }
 
+// Before anybody can ask: queries on the cluster get an error until it is formed.
+void Daemon::Impl::withholdBootstrap() {
+    const ShardDaemonConfig& own = config->shardd;
+    if (!own.bootstrap.enabled) return;
+    if (!config->tcp_port)
+        throw Error(ErrorCode::INVALID_CONFIG_PARAMETER,
+                    "shardd.bootstrap needs tcp_port: the other nodes ask this one there");
+    bootstrap.emplace(bootstrap::BootstrapOptions{.config = own.bootstrap,
+                                                  .plan = own.bootstrap_plan,
+                                                  .listen_hosts = config->listen_host,
+                                                  .version = options.version},
+                      cluster->topology);
+}
+
 void Daemon::Impl::buildHost() {
     const std::string name = hostName();
     QueryServices services{
@@ -191,6 +206,7 @@ void Daemon::Impl::buildHost() {
         .config = [this] { return currentConfig(); },
         .users = [this] { return currentUsers(); },
         .reload = [this] { reload(); },
+        .get_cluster = [this](const std::string& wanted) { cluster->topology->get(wanted); },
         .display_name = config->display_name.empty() ? name : config->display_name,
         .host_name = name,
         .time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone,
@@ -276,9 +292,11 @@ void Daemon::start() {
     own.network.emplace(static_cast<unsigned>(own.config->shardd.network_threads));
     own.buildCatalog();
     own.pool.emplace(own.config->max_thread_pool_size);
+    own.withholdBootstrap();
     own.buildHost();
     own.network->start();
     own.listen();
+    if (own.bootstrap) own.bootstrap->start(own.tcp_port);
     kLog.info("ready after {} ms", std::chrono::duration_cast<std::chrono::milliseconds>(
                                        std::chrono::steady_clock::now() - own.started)
                                        .count());
@@ -289,6 +307,7 @@ void Daemon::reload() { impl_->reload(); }
 void Daemon::stop() {
     Impl& own = *impl_;
     kLog.info("stopping: {} queries run", own.processes->size());
+    if (own.bootstrap) own.bootstrap->leave();
     for (auto& server : own.servers) server->stopAccepting();
     const auto patience = toMilliseconds(own.config->shutdown_wait_unfinished_us);
     const auto deadline = std::chrono::steady_clock::now() + patience;

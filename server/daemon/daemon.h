@@ -12,6 +12,7 @@ namespace shardd::daemon {
 struct DaemonOptions {
     std::string config_file;  ///< empty: built-in defaults
     std::vector<ConfigOverride> overrides;
+    std::string version;  ///< of the program
 };
 
 /// A node: builds its parts in order, starts them, stops them in reverse. The only place that knows everyone.

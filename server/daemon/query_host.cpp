@@ -37,6 +37,8 @@ std::shared_ptr<session::ClientSession> QueryHost::login(const session::LoginReq
 
 std::optional<std::string> QueryHost::clusterSecret(std::string_view cluster) {
     const auto config = services_.config();
+    const BootstrapConfig& bootstrap = config->shardd.bootstrap;
+    if (bootstrap.enabled && bootstrap.cluster == cluster && !bootstrap.secret.empty()) return bootstrap.secret;
     const auto found = config->clusters.find(std::string(cluster));
     if (found == config->clusters.end() || found->second.secret.empty()) return std::nullopt;
     return found->second.secret;

@@ -27,6 +27,8 @@ struct QueryServices {
     std::function<std::shared_ptr<const Users>()> users;
     /// Reads the configuration again (SYSTEM RELOAD CONFIG).
     std::function<void()> reload;
+    /// Throws when there is no such cluster, or when it is not formed yet.
+    std::function<void(const std::string& name)> get_cluster;
     std::string display_name;
     std::string host_name;
     std::string time_zone;  ///< of the server

@@ -49,9 +49,7 @@ void runCatalogStatement(const sql::Statement& statement, const StatementContext
     environment.planner = &planner;
     environment.temporary_tables = &query.session.temporary_tables;
     environment.kill_query = [&query](const std::string& id) { return query.services.processes->kill(id); };
-    environment.has_cluster = [&query](const std::string& cluster) {
-        return query.services.config()->clusters.contains(cluster);
-    };
+    environment.get_cluster = query.services.get_cluster;
     environment.system_command = [&query](const sql::System& system) {
         if (system.command != "RELOAD CONFIG" && system.command != "RELOAD USERS") return false;
         if (query.services.reload) query.services.reload();

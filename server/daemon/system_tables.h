@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "server/cluster/topology.h"
 #include "server/daemon/process_list.h"
 #include "server/storage/catalog.h"
 
@@ -20,6 +21,8 @@ struct SystemSources {
     ProcessList* processes = nullptr;
     /// The configuration in force; replaced by a reload.
     std::function<std::shared_ptr<const Config>()> config;
+    /// Those of the configuration and those that were formed, by name.
+    std::function<std::vector<cluster::ClusterPtr>()> clusters;
     std::function<uint16_t()> tcp_port;
     std::string version;  ///< "26.7.1.1"
     std::string path;     ///< of the data

@@ -178,32 +178,38 @@ std::string addressOf(const std::string& host) {
     return text;
 }
 
+SystemRow clusterRow(const cluster::Cluster& cluster,
+                     const cluster::Shard& shard,
+                     const cluster::Replica& replica,
+                     const SystemSources& sources) {
+    const ReplicaConfig& config = replica.config();
+    const std::string address = addressOf(config.host);
+    const bool is_here =
+        config.port == sources.tcp_port() && (addressInNetwork(address, "127.0.0.0/8") || address == "::1");
+    SystemRow row;
+    row.set("cluster", cluster.name);
+    row.setNumber("shard_num", shard.number);
+    row.set("shard_name", shard.name);
+    row.setNumber("shard_weight", shard.weight);
+    row.setNumber("internal_replication", shard.internal_replication);
+    row.set("host_name", config.host);
+    row.set("host_address", address);
+    row.setNumber("port", config.port);
+    row.setNumber("is_local", is_here || replica.isLocal());
+    row.set("user", config.user);
+    row.set("default_database", config.default_database);
+    if (const auto active = replica.isActive()) row.setNumber("is_active", *active);
+    return row;
+}
+
 SystemRows clusters(const SystemSources& sources) {
     SystemRows rows;
-    const auto config = sources.config();
-    for (const auto& [name, cluster] : config->clusters) {
-        uint64_t shard_number = 0;
-        for (const ShardConfig& shard : cluster.shards) {
-            ++shard_number;
+    for (const cluster::ClusterPtr& cluster : sources.clusters()) {
+        for (const cluster::Shard& shard : cluster->shards) {
             uint64_t replica_number = 0;
-            for (const ReplicaConfig& replica : shard.replicas) {
-                const std::string address = addressOf(replica.host);
-                const bool is_here = replica.port == sources.tcp_port() &&
-                                     (addressInNetwork(address, "127.0.0.0/8") || address == "::1");
-                SystemRow row;
-                row.set("cluster", name);
-                row.setNumber("shard_num", shard_number);
-                row.set("shard_name", shard.name);
-                row.setNumber("shard_weight", shard.weight);
-                row.setNumber("internal_replication", shard.internal_replication);
-                row.setNumber("replica_num", ++replica_number);
-                row.set("host_name", replica.host);
-                row.set("host_address", address);
-                row.setNumber("port", replica.port);
-                row.setNumber("is_local", is_here);
-                row.set("user", replica.user);
-                row.set("default_database", replica.default_database);
-                rows.push_back(std::move(row));
+            for (const auto& replica : shard.replicas) {
+                rows.push_back(clusterRow(*cluster, shard, *replica, sources));
+                rows.back().setNumber("replica_num", ++replica_number);
             }
         }
     }

@@ -123,8 +123,7 @@ storage::TablePtr tableOf(const sql::QualifiedName& name, const StatementEnviron
 
 void refuseCluster(const std::string& cluster, const StatementEnvironment& environment) {
     if (cluster.empty()) return;
-    if (environment.has_cluster && !environment.has_cluster(cluster))
-        throw Error(ErrorCode::CLUSTER_DOESNT_EXIST, "Requested cluster '{}' not found", cluster);
+    if (environment.get_cluster) environment.get_cluster(cluster);
     throw Error(ErrorCode::NO_ELEMENTS_IN_CONFIG,
                 "There is no Zookeeper configuration in server config: ON CLUSTER is not supported");
 }

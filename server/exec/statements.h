@@ -24,8 +24,8 @@ struct StatementEnvironment {
     /// SYSTEM commands that concern the whole daemon (RELOAD CONFIG, SHUTDOWN …): true when it knew what to
     /// do.
     std::function<bool(const sql::System& statement)> system_command = {};
-    /// Names of the clusters in the configuration, for ON CLUSTER; may be missing.
-    std::function<bool(const std::string& cluster)> has_cluster = {};
+    /// For ON CLUSTER: throws when there is no such cluster; may be missing.
+    std::function<void(const std::string& cluster)> get_cluster = {};
 };
 
 /// What such a statement answers.

@@ -16,7 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 
 # Third party headers and the folders whose files may include them.
 THIRD_PARTIES = {
-    "boost/asio": ("server/net", "server/cluster", "server/session", "server/daemon", "server/http"),
+    "boost/asio": ("server/net", "server/cluster", "server/bootstrap", "server/session", "server/daemon", "server/http"),
     "yaml-cpp/": ("config",),
     "Poco/": ("server/main.cpp", "server/daemon", "server/http"),
     "spdlog/": ("server/daemon",),

@@ -78,5 +78,47 @@ TEST(Topology, ErrorsOfAReplicaFade) {
     EXPECT_EQ(replica.recentErrors(std::chrono::microseconds(10), 5), 0U);
 }
 
+TEST(Topology, AFormedClusterIsWithheldUntilItIs) {
+    Topology topology({}, 9000);
+    const auto codeOf = [&] {
+        try {
+            topology.get("band");
+            return 0;
+        } catch (const Error& error) {
+            return error.code();
+        }
+    };
+    EXPECT_EQ(codeOf(), 701);
+    topology.withhold("band", Error(ErrorCode::NOT_INITIALIZED, "not yet"));
+    EXPECT_EQ(codeOf(), 667);
+    EXPECT_EQ(topology.find("band"), nullptr);
+    ClusterConfig config;
+    config.name = "band";
+    config.secret = "s";
+    for (const uint16_t port : {uint16_t{9000}, uint16_t{9001}}) {
+        ShardConfig& shard = config.shards.emplace_back();
+        shard.name = "rank_" + std::to_string(port - 9000);
+        shard.replicas.push_back({.host = "h", .port = port});
+    }
+    const ClusterPtr formed = topology.form(config, 1);
+    EXPECT_EQ(topology.get("band"), formed);
+    EXPECT_EQ(topology.all().size(), 1U);
+    EXPECT_EQ(formed->shards[1].name, "rank_1");
+    EXPECT_FALSE(formed->shards[0].replicas[0]->isLocal());
+    EXPECT_TRUE(formed->shards[1].replicas[0]->isLocal());
+    EXPECT_EQ(formed->shards[0].replicas[0]->isActive(), std::nullopt);
+    formed->shards[0].replicas[0]->setActive(true);
+    EXPECT_EQ(formed->shards[0].replicas[0]->isActive(), true);
+    // Another address of the second: the first stays what it was, with what is known of it.
+    config.shards[1].replicas[0].port = 9002;
+    const ClusterPtr again = topology.form(config, 1);
+    EXPECT_EQ(again->shards[0].replicas[0], formed->shards[0].replicas[0]);
+    EXPECT_EQ(again->shards[1].replicas[0]->address(), "h:9002");
+    topology.reload({});
+    EXPECT_EQ(topology.get("band"), again);
+    topology.withhold("band", Error(ErrorCode::NOT_INITIALIZED, "taken"));
+    EXPECT_EQ(codeOf(), 667);
+}
+
 }  // namespace
 }  // namespace shardd::cluster
