@@ -37,6 +37,9 @@ void SettingConstraints::check(const Settings& current, std::string_view name, s
     const bool free_in_readonly = constraint && constraint->changeable_in_readonly;
     if ((readonly == 1 && !free_in_readonly) || (readonly > 1 && name == "readonly"))
         throw Error(ErrorCode::READONLY, "Cannot modify '{}' setting in readonly mode", name);
+    if (name == "allow_ddl" && !current->allow_ddl)
+        throw Error(ErrorCode::QUERY_IS_PROHIBITED,
+                    "Cannot modify 'allow_ddl' setting when DDL queries are prohibited for the user");
     if (!constraint) return;
     if (constraint->is_const)
         throw Error(ErrorCode::SETTING_CONSTRAINT_VIOLATION, "Setting {} should not be changed", name);

@@ -13,7 +13,7 @@ namespace shardd::daemon {
 namespace {
 
 // Nothing but reading and settings in readonly mode, as ClickHouse has it.
-void checkReadonly(const sql::Statement& statement, const Settings& settings) {
+void checkReadonly(const sql::Statement& statement, const Settings& settings, const std::string& user) {
     using Kind = sql::Statement::Kind;
     if (settings->readonly == 0) return;
     switch (statement.kind) {
@@ -28,7 +28,25 @@ void checkReadonly(const sql::Statement& statement, const Settings& settings) {
         case Kind::CreateFunction:
         case Kind::Access:
         case Kind::System:
-            throw Error(ErrorCode::READONLY, "{}: Cannot execute query in readonly mode", "default");
+            throw Error(ErrorCode::READONLY, "{}: Cannot execute query in readonly mode", user);
+        default:
+            return;
+    }
+}
+
+// With allow_ddl = 0 nothing is created, changed, renamed, emptied or dropped.
+void checkDdl(const sql::Statement& statement, const Settings& settings, const std::string& user) {
+    using Kind = sql::Statement::Kind;
+    if (settings->allow_ddl) return;
+    switch (statement.kind) {
+        case Kind::Create:
+        case Kind::Drop:
+        case Kind::Rename:
+        case Kind::Alter:
+        case Kind::Delete:
+        case Kind::Update:
+            throw Error(ErrorCode::QUERY_IS_PROHIBITED,
+                        "Cannot execute query. DDL queries are prohibited for the user {}", user);
         default:
             return;
     }
@@ -89,13 +107,14 @@ void dispatch(const sql::Statement& statement, const StatementContext& query) {
 void runStatement(const StatementContext& query) {
     Settings settings = query.running->currentSettings();
     const sql::StatementPtr statement = sql::parseStatement(query.request.text, parserLimits(settings));
-    checkReadonly(*statement, settings);
+    checkReadonly(*statement, settings, query.running->user);
     if (const auto* changes = outerSettings(*statement);
         changes && statement->kind != sql::Statement::Kind::Set) {
         applySettingChanges(*changes, query, settings);
         const std::lock_guard lock(query.running->mutex);
         query.running->settings = settings;
     }
+    checkDdl(*statement, settings, query.running->user);
     query.running->memory->setLimit(settings->max_memory_usage);
     query.context.settings = execSettings(settings);
     if (const uint64_t most = query.services.config()->shardd.worker_threads)

@@ -7,10 +7,10 @@ NAME = "test"
 class Cluster:
     """`shards` daemons and one initiator; a context manager."""
 
-    def __init__(self, shards=3, extra=""):
+    def __init__(self, shards=3, extra="", name=NAME):
         ports = free_ports(shards + 1)
         replicas = "\n".join(f"      - replica: {{host: 127.0.0.1, port: {port}}}" for port in ports[:shards])
-        topology = f"remote_servers:\n  {NAME}:\n    shard:\n{replicas}\n" + extra
+        topology = f"remote_servers:\n  {name}:\n    shard:\n{replicas}\n" + extra
         self.shards = [Node(topology, port=ports[i], name=f"shard{i + 1}") for i in range(shards)]
         self.initiator = Node(topology, port=ports[shards], name="initiator")
 

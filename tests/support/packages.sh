@@ -7,7 +7,7 @@ build_packages=(g++ cmake ninja-build libboost1.81-dev libpoco-dev libspdlog-dev
     liblz4-dev libzstd-dev libre2-dev libicu-dev libxxhash-dev libfarmhash-dev libmetrohash-dev libcctz-dev libjemalloc-dev
     libsimdjson-dev tzdata)
 
-# To build it again soon: not needed, but worth their size.
+# To build it sooner, and again: not needed, but worth their size.
 comfort_packages=(ccache mold)
 
 # To run it once it is built.

@@ -359,6 +359,7 @@ INSTANTIATE_TEST_SUITE_P(
     ParserErrorTest,
     testing::Values(
         ErrorCase{"", ErrorCode::SYNTAX_ERROR, "Syntax error: failed at position 1 (end of query): "},
+        ErrorCase{"TRUNCATE TABLE ''", ErrorCode::SYNTAX_ERROR, "Syntax error: failed at position 16 (''): ''. "},
         ErrorCase{"SELEC 1", ErrorCode::SYNTAX_ERROR,
                   "Syntax error: failed at position 1 (SELEC): SELEC 1. Expected one of: "},
         ErrorCase{"SELECT a b c", ErrorCode::SYNTAX_ERROR,
