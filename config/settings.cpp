@@ -15,6 +15,36 @@ static_assert(std::is_standard_layout_v<SettingValues>, "offsetof() below needs 
 
 namespace {
 
+// The lists as constant data: loops over them compile in a second, one expression a setting takes a minute.
+struct Entry {
+    std::string_view name, type, default_text;
+    SettingTier tier;
+    size_t offset;
+};
+
+struct Alias {
+    std::string_view name, target;
+};
+
+#define SETTING_ALIAS(name, target)
+#define SETTING(type, name, default_text, tier) \
+    Entry{#name, #type, default_text, SettingTier::tier, offsetof(SettingValues, name)},
+constexpr Entry kEntries[] = {
+#include "config/own_settings_list.inc"
+#include "config/settings_list.inc"
+};
+#undef SETTING_ALIAS
+#undef SETTING
+
+#define SETTING_ALIAS(name, target) Alias{#name, #target},
+#define SETTING(type, name, default_text, tier)
+constexpr Alias kAliases[] = {
+#include "config/own_settings_list.inc"
+#include "config/settings_list.inc"
+};
+#undef SETTING_ALIAS
+#undef SETTING
+
 // Where the value of one setting lives, and how its text is read.
 struct Slot {
     std::string_view name;
@@ -22,16 +52,14 @@ struct Slot {
     SettingFormat format;
 };
 
+std::vector<Slot> makeSlots() {
+    std::vector<Slot> list;
+    for (const Entry& entry : kEntries) list.push_back({entry.name, entry.offset, settingFormat(entry.type)});
+    return list;
+}
+
 const std::vector<Slot>& slots() {
-#define SETTING(type, name, default_text, tier) \
-    Slot{#name, offsetof(SettingValues, name), settingFormat(#type)},
-#define SETTING_ALIAS(name, target)
-    static const std::vector<Slot> list{
-#include "config/own_settings_list.inc"
-#include "config/settings_list.inc"
-    };
-#undef SETTING_ALIAS
-#undef SETTING
+    static const std::vector<Slot> list = makeSlots();
     return list;
 }
 
@@ -87,14 +115,8 @@ const char* fieldOf(const SettingValues& values, const Slot& slot) {
 
 SettingValues makeDefaults() {
     SettingValues values;
-    size_t i = 0;
-#define SETTING(type, name, default_text, tier) \
-    readSetting(slots()[i++].format, std::string_view(default_text), &values.name);
-#define SETTING_ALIAS(name, target)
-#include "config/own_settings_list.inc"
-#include "config/settings_list.inc"
-#undef SETTING_ALIAS
-#undef SETTING
+    for (size_t i = 0; i < slots().size(); ++i)
+        readSetting(slots()[i].format, kEntries[i].default_text, fieldOf(values, slots()[i]));
     return values;
 }
 
@@ -109,15 +131,11 @@ void copyField(const Slot& slot, const SettingValues& from, SettingValues& to) {
 }
 
 std::vector<SettingInfo> makeList() {
-#define SETTING(type, name, default_text, tier) \
-    SettingInfo{#name, #type, default_text, SettingTier::tier, {}},
-#define SETTING_ALIAS(name, target) SettingInfo{#name, {}, {}, SettingTier::Production, #target},
-    std::vector<SettingInfo> list{
-#include "config/own_settings_list.inc"
-#include "config/settings_list.inc"
-    };
-#undef SETTING_ALIAS
-#undef SETTING
+    std::vector<SettingInfo> list;
+    for (const Entry& entry : kEntries)
+        list.push_back({entry.name, entry.type, entry.default_text, entry.tier, {}});
+    for (const Alias& alias : kAliases)
+        list.push_back({alias.name, {}, {}, SettingTier::Production, alias.target});
     std::sort(list.begin(), list.end(),
               [](const auto& left, const auto& right) { return left.name < right.name; });
     for (auto& info : list) {

@@ -124,22 +124,43 @@ struct WeightedState {
     D weight{};
 };
 
-/// Σ value·weight / Σ weight. N is a float where the value is, D where the weight is.
-template <typename T, typename W, typename N, typename D>
-class WeightedAverage final
-    : public AggregateBase<WeightedAverage<T, W, N, D>, WeightedState<N, D>, ColumnsInput> {
+/// How a row of a column of numbers is read as a To.
+template <typename To>
+using Load = To (*)(const Column&, size_t row);
+
+template <typename To, typename T>
+To loadAs(const Column& column, size_t row) {
+    return convertNumber<To>(static_cast<const FixedColumn<T>&>(column).data()[row]);
+}
+
+template <typename To>
+Load<To> loaderOf(const Type& type) {
+    Load<To> load = nullptr;
+    dispatchPhysical(type.physical(), [&]<typename T>(Tag<T>) {
+        if constexpr (std::is_arithmetic_v<T>) load = loadAs<To, T>;
+    });
+    return load;
+}
+
+/// Σ value·weight / Σ weight. N is a float where the value is, D where the weight is. The arguments' types are no
+/// template parameters: a hundred pairs would be compiled for a rare function.
+template <typename N, typename D>
+class WeightedAverage final : public AggregateBase<WeightedAverage<N, D>, WeightedState<N, D>, ColumnsInput> {
 public:
-    using Base = AggregateBase<WeightedAverage<T, W, N, D>, WeightedState<N, D>, ColumnsInput>;
+    using Base = AggregateBase<WeightedAverage<N, D>, WeightedState<N, D>, ColumnsInput>;
     using State = WeightedState<N, D>;
-    using Base::Base;
+
+    explicit WeightedAverage(Signature signature)
+        : Base(std::move(signature), types::float64()),
+          value_(loaderOf<N>(*this->argumentTypes()[0])),
+          factor_(loaderOf<N>(*this->argumentTypes()[1])),
+          weight_(loaderOf<D>(*this->argumentTypes()[1])) {}
 
     static constexpr bool kEmptyIsZero = true;
 
     void addRow(State& state, const ColumnsInput& input, size_t row, Arena&) const {
-        const T& value = static_cast<const FixedColumn<T>&>(*input.columns[0]).data()[row];
-        const W& weight = static_cast<const FixedColumn<W>&>(*input.columns[1]).data()[row];
-        state.sum += convertNumber<N>(value) * convertNumber<N>(weight);
-        state.weight += convertNumber<D>(weight);
+        state.sum += value_(*input.columns[0], row) * factor_(*input.columns[1], row);
+        state.weight += weight_(*input.columns[1], row);
     }
 
     void mergeStates(State& state, const State& other, Arena&) const {
@@ -166,10 +187,26 @@ public:
     void finish(State& state, Column& to, Arena&) const {
         appendFixed(to, toDouble(state.sum) / toDouble(state.weight));
     }
+
+private:
+    Load<N> value_;
+    Load<N> factor_;
+    Load<D> weight_;
 };
 
-template <typename T>
-inline constexpr bool kIsSmallNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+enum class NumberClass { Unsigned, Signed, Float, Other };
+
+/// Of plain numbers up to 64 bits.
+NumberClass classOf(const Type& type) {
+    NumberClass found = NumberClass::Other;
+    dispatchPhysical(type.physical(), [&]<typename T>(Tag<T>) {
+        if constexpr (std::is_arithmetic_v<T>)
+            found = std::is_floating_point_v<T> ? NumberClass::Float
+                    : std::is_signed_v<T>       ? NumberClass::Signed
+                                                : NumberClass::Unsigned;
+    });
+    return type.isDecimal() ? NumberClass::Other : found;
+}
 
 AggregateFunctionPtr createAvgWeighted(Signature signature) {
     expectNoParameters(signature);
@@ -178,27 +215,19 @@ AggregateFunctionPtr createAvgWeighted(Signature signature) {
         if (!signature.arguments[i]->isNumber()) failArgumentType(signature, i);
     const TypePtr value = signature.arguments[0];
     const TypePtr weight = signature.arguments[1];
-    AggregateFunctionPtr function;
-    dispatchPhysical(value->physical(), [&]<typename T>(Tag<T>) {
-        dispatchPhysical(weight->physical(), [&]<typename W>(Tag<W>) {
-            if constexpr (kIsSmallNumber<T> && kIsSmallNumber<W>) {
-                using D = std::conditional_t<std::is_floating_point_v<W>, double,
-                                             std::conditional_t<std::is_signed_v<W>, int64_t, uint64_t>>;
-                // An integer weight makes the products integers, whatever the value is: ClickHouse's choice.
-                using N = std::conditional_t<
-                    std::is_floating_point_v<W>, double,
-                    std::conditional_t<std::is_signed_v<T> || std::is_signed_v<W>, int64_t, uint64_t>>;
-                if (!value->isDecimal() && !weight->isDecimal())
-                    function =
-                        std::make_shared<WeightedAverage<T, W, N, D>>(std::move(signature), types::float64());
-            }
-        });
-    });
-    if (!function)
+    const NumberClass of_value = classOf(*value), of_weight = classOf(*weight);
+    if (of_value == NumberClass::Other || of_weight == NumberClass::Other)
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                     "Types {} and {} are non-conforming as arguments for aggregate function avgWeighted",
                     value->name(), weight->name());
-    return function;
+    if (of_weight == NumberClass::Float)
+        return std::make_shared<WeightedAverage<double, double>>(std::move(signature));
+    // An integer weight makes the products integers, whatever the value is: ClickHouse's choice.
+    if (of_weight == NumberClass::Signed)
+        return std::make_shared<WeightedAverage<int64_t, int64_t>>(std::move(signature));
+    if (of_value == NumberClass::Unsigned)
+        return std::make_shared<WeightedAverage<uint64_t, uint64_t>>(std::move(signature));
+    return std::make_shared<WeightedAverage<int64_t, uint64_t>>(std::move(signature));
 }
 
 }  // namespace

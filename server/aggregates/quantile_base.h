@@ -14,6 +14,7 @@ namespace shardd::aggregates {
 struct Levels {
     std::vector<double> levels;
     std::vector<size_t> ascending;
+    int member = 0;  ///< of the family: states that serve several functions tell by it how to answer
 };
 
 /// Errors: 42 for a wrong number of levels, 12 for one outside [0, 1], 70 for one that is no number.
@@ -47,15 +48,16 @@ struct QuantileInput {
 /// Any of the quantile functions: over State, whose values are T and whose answers are R.
 /// State has add(value, arena) or add(value, weight, arena); merge(other, arena); write(out); read(in,
 /// arena); and get(levels, answer) that calls answer(index, value) for each level, in any order.
-template <typename State, typename T, typename R, bool weighted, bool many>
+/// `many` answers with an array; it is no template parameter, which would double what is compiled.
+template <typename State, typename T, typename R, bool weighted>
 class Quantile final
-    : public AggregateBase<Quantile<State, T, R, weighted, many>, State, QuantileInput<T, weighted>> {
+    : public AggregateBase<Quantile<State, T, R, weighted>, State, QuantileInput<T, weighted>> {
 public:
     using Input = QuantileInput<T, weighted>;
-    using Base = AggregateBase<Quantile<State, T, R, weighted, many>, State, Input>;
+    using Base = AggregateBase<Quantile<State, T, R, weighted>, State, Input>;
 
-    Quantile(Signature signature, TypePtr result, Levels levels)
-        : Base(std::move(signature), std::move(result)), levels_(std::move(levels)) {}
+    Quantile(Signature signature, TypePtr result, Levels levels, bool many)
+        : Base(std::move(signature), std::move(result)), levels_(std::move(levels)), many_(many) {}
 
     static constexpr bool kEmptyIsZero = State::kEmptyIsZero;
 
@@ -76,21 +78,18 @@ public:
     void read(State& state, Reader& in, Arena& arena) const { state.read(in, arena); }
 
     void finish(State& state, Column& to, Arena&) const {
-        if constexpr (many) {
-            auto& array = static_cast<ArrayColumn&>(to);
-            PodVector<R>& values = static_cast<FixedColumn<R>&>(array.mutableElements()).values();
-            const size_t start = values.size();
-            values.resize(start + levels_.levels.size());
-            state.get(levels_,
-                      [&](size_t i, const auto& value) { values[start + i] = convertNumber<R>(value); });
-            array.endRow();
-        } else {
-            state.get(levels_, [&](size_t, const auto& value) { appendFixed(to, convertNumber<R>(value)); });
-        }
+        auto* array = many_ ? &static_cast<ArrayColumn&>(to) : nullptr;
+        Column& elements = array ? array->mutableElements() : to;
+        PodVector<R>& values = static_cast<FixedColumn<R>&>(elements).values();
+        const size_t start = values.size();
+        values.resize(start + levels_.levels.size());
+        state.get(levels_, [&](size_t i, const auto& value) { values[start + i] = convertNumber<R>(value); });
+        if (array) array->endRow();
     }
 
 private:
     Levels levels_;
+    bool many_;
 };
 
 /// What quantiles of nothing are: NaN where there is one.
@@ -110,35 +109,36 @@ void checkQuantileArguments(const Signature& signature, bool weighted, bool deci
 /// Decimals, dates and times answer in their own type whatever numbers do.
 inline bool answersInOwnType(const Type& type) { return type.isDecimal() || type.isDateOrTime(); }
 
-template <template <typename> typename StateOf, bool weighted, bool many, QuantileResult numbers>
-AggregateFunctionPtr makeQuantile(Signature signature, Levels levels) {
+template <template <typename> typename StateOf, bool weighted, QuantileResult numbers>
+AggregateFunctionPtr makeQuantile(Signature signature, Levels levels, bool many) {
     const TypePtr argument = signature.arguments[0];
     AggregateFunctionPtr function;
-    const auto wrap = [](TypePtr type) { return many ? types::array(std::move(type)) : type; };
+    const auto wrap = [&](TypePtr type) { return many ? types::array(std::move(type)) : type; };
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (kIsNumber<T> && !std::is_same_v<T, BFloat16>) {
             using R = std::conditional_t<numbers == QuantileResult::Float64, double,
                                          std::conditional_t<numbers == QuantileResult::Float32, float, T>>;
             if (numbers == QuantileResult::Own || answersInOwnType(*argument))
-                function = std::make_shared<Quantile<StateOf<T>, T, T, weighted, many>>(
-                    std::move(signature), wrap(argument), std::move(levels));
+                function = std::make_shared<Quantile<StateOf<T>, T, T, weighted>>(
+                    std::move(signature), wrap(argument), std::move(levels), many);
             else
-                function = std::make_shared<Quantile<StateOf<T>, T, R, weighted, many>>(
+                function = std::make_shared<Quantile<StateOf<T>, T, R, weighted>>(
                     std::move(signature),
                     wrap(types::simple(numbers == QuantileResult::Float32 ? TypeKind::Float32
                                                                           : TypeKind::Float64)),
-                    std::move(levels));
+                    std::move(levels), many);
         }
     });
     return function;
 }
 
 /// The factory of a family member: all of its parameters are levels.
-template <template <typename> typename StateOf, bool weighted, bool many, QuantileResult numbers>
+template <template <typename> typename StateOf, bool weighted, bool many, QuantileResult numbers, auto member = 0>
 AggregateFunctionPtr createQuantile(Signature signature) {
     checkQuantileArguments(signature, weighted);
     Levels levels = parseLevels(signature, signature.parameters, many);
-    return makeQuantile<StateOf, weighted, many, numbers>(std::move(signature), std::move(levels));
+    levels.member = static_cast<int>(member);
+    return makeQuantile<StateOf, weighted, numbers>(std::move(signature), std::move(levels), many);
 }
 
 /// Interpolates between the neighbours of position level * (n - 1) of values that `at` gives in ascending

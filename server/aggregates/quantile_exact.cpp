@@ -38,62 +38,45 @@ protected:
         return values[n];
     }
 
-    /// Answers every level, ascending, by the value at place(level, count).
-    template <typename Place, typename Answer>
-    void getByPlace(const Levels& levels, Answer&& answer, Place&& place) {
-        size_t sorted_from = 0;
-        for (size_t i : levels.ascending) {
-            if (values.size == 0) {
-                answer(i, emptyQuantile<T>());
-                continue;
-            }
-            const size_t n = place(levels.levels[i], size_t{values.size});
-            answer(i, nth(n, sorted_from));
-            sorted_from = n;
-        }
-    }
-
     static size_t placeOf(double level, size_t count) {
         return level < 1 ? static_cast<size_t>(level * static_cast<double>(count)) : count - 1;
     }
 };
 
+/// Of an even number of values the median is one of the two in the middle: Low and High say which.
+enum class ExactMember { Plain, Low, High };
+
 template <typename T>
 struct Exact : AllValues<T> {
     template <typename Answer>
     void get(const Levels& levels, Answer&& answer) {
-        this->getByPlace(levels, answer,
-                         [](double level, size_t count) { return AllValues<T>::placeOf(level, count); });
+        size_t sorted_from = 0;
+        for (size_t i : levels.ascending) {
+            if (this->values.size == 0) {
+                answer(i, emptyQuantile<T>());
+                continue;
+            }
+            const size_t n = place(static_cast<ExactMember>(levels.member), levels.levels[i], this->values.size);
+            answer(i, this->nth(n, sorted_from));
+            sorted_from = n;
+        }
+    }
+
+private:
+    static size_t place(ExactMember member, double level, size_t count) {
+        if (member == ExactMember::Plain || level != 0.5) return AllValues<T>::placeOf(level, count);
+        return member == ExactMember::High || count % 2 == 1 ? count / 2 : count / 2 - 1;
     }
 };
 
-/// Of an even number of values the median is the lower one of the two in the middle.
-template <typename T>
-struct ExactLow : AllValues<T> {
-    template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
-        this->getByPlace(levels, answer, [](double level, size_t count) {
-            if (level == 0.5) return count % 2 == 1 ? count / 2 : count / 2 - 1;
-            return AllValues<T>::placeOf(level, count);
-        });
-    }
-};
-
-template <typename T>
-struct ExactHigh : AllValues<T> {
-    template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
-        this->getByPlace(levels, answer, [](double level, size_t count) {
-            return level == 0.5 ? count / 2 : AllValues<T>::placeOf(level, count);
-        });
-    }
-};
+enum class BetweenMember { Exclusive, Inclusive };
 
 /// Interpolated at position h of 1 … n: exclusive level·(n+1), inclusive level·(n−1)+1.
-template <typename T, bool exclusive>
+template <typename T>
 struct ExactBetween : AllValues<T> {
     template <typename Answer>
     void get(const Levels& levels, Answer&& answer) {
+        const bool exclusive = static_cast<BetweenMember>(levels.member) == BetweenMember::Exclusive;
         size_t sorted_from = 0;
         for (size_t i : levels.ascending) {
             const double level = levels.levels[i];
@@ -123,19 +106,13 @@ struct ExactBetween : AllValues<T> {
     }
 };
 
-template <typename T>
-struct ExactExclusive : ExactBetween<T, true> {};
-
-template <typename T>
-struct ExactInclusive : ExactBetween<T, false> {};
-
-template <template <typename> typename StateOf, bool many>
+template <BetweenMember member, bool many>
 AggregateFunctionPtr createBetween(Signature signature) {
     checkQuantileArguments(signature, false, false);
     if (!signature.arguments[0]->isNumber()) failArgumentType(signature);
     Levels levels = parseLevels(signature, signature.parameters, many);
-    return makeQuantile<StateOf, false, many, QuantileResult::Float64>(std::move(signature),
-                                                                       std::move(levels));
+    levels.member = static_cast<int>(member);
+    return makeQuantile<ExactBetween, false, QuantileResult::Float64>(std::move(signature), std::move(levels), many);
 }
 
 // -- weighted ---------------------------------------------------------------------------------------
@@ -221,10 +198,21 @@ private:
     }
 };
 
+enum class WeightedMember { Exact, Interpolated };
+
 template <typename T>
 struct ExactWeighted : WeightedValues<T> {
     template <typename Answer>
     void get(const Levels& levels, Answer&& answer) {
+        if (static_cast<WeightedMember>(levels.member) == WeightedMember::Interpolated)
+            getInterpolated(levels, answer);
+        else
+            getExact(levels, answer);
+    }
+
+private:
+    template <typename Answer>
+    void getExact(const Levels& levels, Answer& answer) {
         const auto pairs = this->sorted();
         const double sum = this->sumOf(pairs);
         size_t at = 0;
@@ -240,13 +228,10 @@ struct ExactWeighted : WeightedValues<T> {
             answer(i, pairs[std::min(at, pairs.size() - 1)].value);
         }
     }
-};
 
-/// Each value stands at the middle of its weight's share; between them is interpolated.
-template <typename T>
-struct InterpolatedWeighted : WeightedValues<T> {
+    /// Each value stands at the middle of its weight's share; between them is interpolated.
     template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
+    void getInterpolated(const Levels& levels, Answer& answer) {
         const auto pairs = this->sorted();
         const double sum = this->sumOf(pairs);
         std::vector<double> positions;
@@ -264,7 +249,6 @@ struct InterpolatedWeighted : WeightedValues<T> {
         }
     }
 
-private:
     template <typename Pairs>
     static double between(const Pairs& pairs, const std::vector<double>& positions, double level) {
         const size_t upper =
@@ -333,46 +317,46 @@ std::span<const AggregateInfo> quantileExactAggregates() {
          .example = "SELECT quantilesExact(0.5)(number) FROM numbers(4)",
          .example_result = "[2]"},
         {.name = "quantileExactLow",
-         .create = createQuantile<ExactLow, false, false, kOwn>,
+         .create = createQuantile<Exact, false, false, kOwn, ExactMember::Low>,
          .syntax = "quantileExactLow[(level)](x)",
          .description = "As quantileExact; the lower median.",
          .example = "SELECT quantileExactLow(number) FROM numbers(4)",
          .example_result = "1"},
         {.name = "quantilesExactLow",
-         .create = createQuantile<ExactLow, false, true, kOwn>,
+         .create = createQuantile<Exact, false, true, kOwn, ExactMember::Low>,
          .nulls = kOne,
          .syntax = "quantilesExactLow(level, …)(x)",
          .description = "Several quantiles at once."},
         {.name = "quantileExactHigh",
-         .create = createQuantile<ExactHigh, false, false, kOwn>,
+         .create = createQuantile<Exact, false, false, kOwn, ExactMember::High>,
          .syntax = "quantileExactHigh[(level)](x)",
          .description = "As quantileExact; the higher median.",
          .example = "SELECT quantileExactHigh(number) FROM numbers(4)",
          .example_result = "2"},
         {.name = "quantilesExactHigh",
-         .create = createQuantile<ExactHigh, false, true, kOwn>,
+         .create = createQuantile<Exact, false, true, kOwn, ExactMember::High>,
          .nulls = kOne,
          .syntax = "quantilesExactHigh(level, …)(x)",
          .description = "Several quantiles at once."},
         {.name = "quantileExactExclusive",
-         .create = createBetween<ExactExclusive, false>,
+         .create = createBetween<BetweenMember::Exclusive, false>,
          .syntax = "quantileExactExclusive[(level)](x)",
          .description = "As PERCENTILE.EXC: interpolated, ends excluded.",
          .example = "SELECT quantileExactExclusive(0.25)(number) FROM numbers(4)",
          .example_result = "0.25"},
         {.name = "quantilesExactExclusive",
-         .create = createBetween<ExactExclusive, true>,
+         .create = createBetween<BetweenMember::Exclusive, true>,
          .nulls = kOne,
          .syntax = "quantilesExactExclusive(level, …)(x)",
          .description = "Several quantiles at once."},
         {.name = "quantileExactInclusive",
-         .create = createBetween<ExactInclusive, false>,
+         .create = createBetween<BetweenMember::Inclusive, false>,
          .syntax = "quantileExactInclusive[(level)](x)",
          .description = "As PERCENTILE.INC: interpolated, ends included.",
          .example = "SELECT quantileExactInclusive(0.25)(number) FROM numbers(4)",
          .example_result = "0.75"},
         {.name = "quantilesExactInclusive",
-         .create = createBetween<ExactInclusive, true>,
+         .create = createBetween<BetweenMember::Inclusive, true>,
          .nulls = kOne,
          .syntax = "quantilesExactInclusive(level, …)(x)",
          .description = "Several quantiles at once."},
@@ -397,13 +381,13 @@ std::span<const AggregateInfo> quantileExactAggregates() {
          .syntax = "quantilesExactWeightedInterpolated(level, …)(x, weight)",
          .description = "Several quantiles at once."},
         {.name = "quantileInterpolatedWeighted",
-         .create = createQuantile<InterpolatedWeighted, true, false, kOwn>,
+         .create = createQuantile<ExactWeighted, true, false, kOwn, WeightedMember::Interpolated>,
          .syntax = "quantileInterpolatedWeighted[(level)](x, weight)",
          .description = "Interpolated between values that stand in the middle of their weight.",
          .example = "SELECT quantileInterpolatedWeighted(number, 1) FROM numbers(5)",
          .example_result = "2"},
         {.name = "quantilesInterpolatedWeighted",
-         .create = createQuantile<InterpolatedWeighted, true, true, kOwn>,
+         .create = createQuantile<ExactWeighted, true, true, kOwn, WeightedMember::Interpolated>,
          .nulls = kOne,
          .syntax = "quantilesInterpolatedWeighted(level, …)(x, weight)",
          .description = "Several quantiles at once."},

@@ -98,17 +98,17 @@ struct GKSummary {
     }
 };
 
-template <typename T, bool many>
-class QuantileGK final
-    : public AggregateBase<QuantileGK<T, many>, std::unique_ptr<GKSummary<T>>, FixedInput<T>> {
+template <typename T>
+class QuantileGK final : public AggregateBase<QuantileGK<T>, std::unique_ptr<GKSummary<T>>, FixedInput<T>> {
 public:
     using State = std::unique_ptr<GKSummary<T>>;
-    using Base = AggregateBase<QuantileGK<T, many>, State, FixedInput<T>>;
+    using Base = AggregateBase<QuantileGK<T>, State, FixedInput<T>>;
 
-    QuantileGK(Signature signature, TypePtr result, uint64_t accuracy, Levels levels)
+    QuantileGK(Signature signature, TypePtr result, uint64_t accuracy, Levels levels, bool many)
         : Base(std::move(signature), std::move(result)),
           error_(1.0 / static_cast<double>(accuracy)),
-          levels_(std::move(levels)) {}
+          levels_(std::move(levels)),
+          many_(many) {}
 
     static constexpr bool kEmptyIsZero = true;
 
@@ -155,7 +155,7 @@ public:
     void finish(State& state, Column& to, Arena&) const {
         GKSummary<T>& summary = of(state);
         summary.flush(error_);
-        if constexpr (many) {
+        if (many_) {
             auto& array = static_cast<ArrayColumn&>(to);
             for (double level : levels_.levels) appendFixed(array.mutableElements(), summary.at(level));
             array.endRow();
@@ -172,6 +172,7 @@ private:
 
     double error_;
     Levels levels_;
+    bool many_;
 };
 
 template <bool many>
@@ -194,9 +195,9 @@ AggregateFunctionPtr createQuantileGK(Signature signature) {
     AggregateFunctionPtr function;
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (kIsNumber<T> && !std::is_same_v<T, BFloat16>)
-            function = std::make_shared<QuantileGK<T, many>>(
+            function = std::make_shared<QuantileGK<T>>(
                 std::move(signature), many ? types::array(argument) : argument,
-                static_cast<uint64_t>(accuracy), std::move(levels));
+                static_cast<uint64_t>(accuracy), std::move(levels), many);
     });
     return function;
 }

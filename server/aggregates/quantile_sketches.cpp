@@ -16,7 +16,6 @@ struct Centroid {
 };
 
 /// Centroids whose weights are small near the ends, so that outer quantiles are exact.
-template <typename T>
 struct TDigest {
     static constexpr bool kEmptyIsZero = true;
     static constexpr float kEpsilon = 0.01F;
@@ -28,8 +27,10 @@ struct TDigest {
     float count = 0;
     uint32_t unmerged = 0;
 
+    template <typename T>
     void add(const T& value, Arena& arena) { addCentroid({static_cast<float>(toDouble(value)), 1}, arena); }
 
+    template <typename T>
     void add(const T& value, uint64_t weight, Arena& arena) {
         if (weight > 0) addCentroid({static_cast<float>(toDouble(value)), static_cast<float>(weight)}, arena);
     }
@@ -151,7 +152,6 @@ private:
 
 /// Milliseconds up to 30 seconds: all values while they are few, then a histogram. The numbers are the
 /// wire's.
-template <typename T>
 struct Timing {
     static constexpr bool kEmptyIsZero = true;
     static constexpr uint16_t kMax = 30000;
@@ -168,8 +168,10 @@ struct Timing {
     uint64_t* buckets = nullptr;
     uint64_t count = 0;  // of the histogram; values of kMax and more are in no bucket
 
+    template <typename T>
     void add(const T& value, Arena& arena) { add(value, 1, arena); }
 
+    template <typename T>
     void add(const T& value, uint64_t weight, Arena& arena) {
         if (value < T{}) return;
         const uint16_t clipped = toDouble(value) < kMax ? convertNumber<uint16_t>(value) : kMax;
@@ -329,14 +331,15 @@ struct Bucket16Traits {
 };
 
 /// Counts by the upper half of a Float32.
-template <typename T>
 struct BFloat16Counts {
     static constexpr bool kEmptyIsZero = true;
 
     CompactSet<Bucket16, Bucket16Traits> buckets;
 
+    template <typename T>
     void add(const T& value, Arena& arena) { add(value, 1, arena); }
 
+    template <typename T>
     void add(const T& value, uint64_t weight, Arena& arena) {
         const auto wide = std::bit_cast<uint32_t>(static_cast<float>(toDouble(value)));
         addBucket({static_cast<uint16_t>(wide >> 16), weight}, arena);
@@ -396,12 +399,18 @@ private:
 
 // -- creation ---------------------------------------------------------------------------------------
 
+// The sketches are the same whatever is added to them.
+template <typename T>
+using TDigestOf = TDigest;
+template <typename T>
+using BFloat16CountsOf = BFloat16Counts;
+
 /// Sketches keep floats, so that Decimals are refused; so are dates but by TDigest and Timing.
 template <template <typename> typename StateOf, bool weighted, bool many, QuantileResult numbers>
 AggregateFunctionPtr createSketch(Signature signature) {
     checkQuantileArguments(signature, weighted, false);
     Levels levels = parseLevels(signature, signature.parameters, many);
-    return makeQuantile<StateOf, weighted, many, numbers>(std::move(signature), std::move(levels));
+    return makeQuantile<StateOf, weighted, numbers>(std::move(signature), std::move(levels), many);
 }
 
 /// Timing answers in Float32 even for dates.
@@ -415,8 +424,8 @@ AggregateFunctionPtr createTiming(Signature signature) {
     AggregateFunctionPtr function;
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (std::is_arithmetic_v<T>)
-            function = std::make_shared<Quantile<Timing<T>, T, float, weighted, many>>(
-                std::move(signature), std::move(result), std::move(levels));
+            function = std::make_shared<Quantile<Timing, T, float, weighted>>(
+                std::move(signature), std::move(result), std::move(levels), many);
     });
     if (!function) failArgumentType(signature);
     return function;
@@ -430,22 +439,22 @@ std::span<const AggregateInfo> quantileSketchesAggregates() {
     constexpr auto kOne = Nulls::FlagAlwaysOne;
     static const AggregateInfo kInfos[] = {
         {.name = "quantileTDigest",
-         .create = createSketch<TDigest, false, false, kFloat32>,
+         .create = createSketch<TDigestOf, false, false, kFloat32>,
          .syntax = "quantileTDigest[(level)](x)",
          .description = "Approximate quantile from a t-digest.",
          .example = "SELECT quantileTDigest(number) FROM numbers(5)",
          .example_result = "2"},
         {.name = "quantilesTDigest",
-         .create = createSketch<TDigest, false, true, kFloat32>,
+         .create = createSketch<TDigestOf, false, true, kFloat32>,
          .nulls = kOne,
          .syntax = "quantilesTDigest(level, …)(x)",
          .description = "Several quantiles at once."},
         {.name = "quantileTDigestWeighted",
-         .create = createSketch<TDigest, true, false, kFloat32>,
+         .create = createSketch<TDigestOf, true, false, kFloat32>,
          .syntax = "quantileTDigestWeighted[(level)](x, weight)",
          .description = "As quantileTDigest, weighted."},
         {.name = "quantilesTDigestWeighted",
-         .create = createSketch<TDigest, true, true, kFloat32>,
+         .create = createSketch<TDigestOf, true, true, kFloat32>,
          .nulls = kOne,
          .syntax = "quantilesTDigestWeighted(level, …)(x, weight)",
          .description = "Several quantiles at once."},
@@ -470,22 +479,22 @@ std::span<const AggregateInfo> quantileSketchesAggregates() {
          .syntax = "quantilesTimingWeighted(level, …)(x, weight)",
          .description = "Several quantiles at once."},
         {.name = "quantileBFloat16",
-         .create = createSketch<BFloat16Counts, false, false, kFloat64>,
+         .create = createSketch<BFloat16CountsOf, false, false, kFloat64>,
          .syntax = "quantileBFloat16[(level)](x)",
          .description = "Quantile of values rounded to BFloat16.",
          .example = "SELECT quantileBFloat16(number) FROM numbers(5)",
          .example_result = "2"},
         {.name = "quantilesBFloat16",
-         .create = createSketch<BFloat16Counts, false, true, kFloat64>,
+         .create = createSketch<BFloat16CountsOf, false, true, kFloat64>,
          .nulls = kOne,
          .syntax = "quantilesBFloat16(level, …)(x)",
          .description = "Several quantiles at once."},
         {.name = "quantileBFloat16Weighted",
-         .create = createSketch<BFloat16Counts, true, false, kFloat64>,
+         .create = createSketch<BFloat16CountsOf, true, false, kFloat64>,
          .syntax = "quantileBFloat16Weighted[(level)](x, weight)",
          .description = "As quantileBFloat16, weighted."},
         {.name = "quantilesBFloat16Weighted",
-         .create = createSketch<BFloat16Counts, true, true, kFloat64>,
+         .create = createSketch<BFloat16CountsOf, true, true, kFloat64>,
          .nulls = kOne,
          .syntax = "quantilesBFloat16Weighted(level, …)(x, weight)",
          .description = "Several quantiles at once."},

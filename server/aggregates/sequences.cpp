@@ -103,28 +103,48 @@ struct TimedDeltaState {
     uint8_t seen = 0;
 };
 
-template <typename T, typename Time>
+/// How times of one type are read and travel. States keep them widened to Time, so that a pair of types needs no code
+/// of its own.
+template <typename Time>
+struct TimeForm {
+    Time (*load)(const Column&, size_t row);
+    void (*write)(Time, Writer&);
+    Time (*read)(Reader&);
+};
+
+template <typename Time, typename Stored>
+constexpr TimeForm<Time> kTimeForm = {
+    [](const Column& column, size_t row) {
+        return static_cast<Time>(static_cast<const FixedColumn<Stored>&>(column).data()[row]);
+    },
+    [](Time time, Writer& out) { out.writeFixed(static_cast<Stored>(time)); },
+    [](Reader& in) { return static_cast<Time>(in.readFixed<Stored>()); },
+};
+
+template <typename T>
 struct TimedInput {
     FixedInput<T, 0> values;
-    FixedInput<Time, 1> times;
+    const Column& times;
 
-    explicit TimedInput(const Column* const* arguments) : values(arguments), times(arguments) {}
+    explicit TimedInput(const Column* const* arguments) : values(arguments), times(*arguments[1]) {}
 };
 
 /// deltaSum whose states know by their times which of them comes first.
 template <typename T, typename Time>
 class DeltaSumTimestamp final
-    : public AggregateBase<DeltaSumTimestamp<T, Time>, TimedDeltaState<T, Time>, TimedInput<T, Time>> {
+    : public AggregateBase<DeltaSumTimestamp<T, Time>, TimedDeltaState<T, Time>, TimedInput<T>> {
 public:
     using State = TimedDeltaState<T, Time>;
-    using Base = AggregateBase<DeltaSumTimestamp<T, Time>, State, TimedInput<T, Time>>;
-    using Base::Base;
+    using Base = AggregateBase<DeltaSumTimestamp<T, Time>, State, TimedInput<T>>;
+
+    DeltaSumTimestamp(Signature signature, TypePtr result, TimeForm<Time> form)
+        : Base(std::move(signature), std::move(result)), form_(form) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const TimedInput<T, Time>& input, size_t row, Arena&) const {
+    void addRow(State& state, const TimedInput<T>& input, size_t row, Arena&) const {
         const T value = input.values[row];
-        const Time time = input.times[row];
+        const Time time = form_.load(input.times, row);
         if (state.seen && state.last < value)
             state.sum = static_cast<T>(state.sum + static_cast<T>(value - state.last));
         state.last = value;
@@ -157,18 +177,18 @@ public:
     void write(const State& state, Writer& out) const {
         out.writeFixed(state.sum);
         out.writeFixed(state.first);
-        out.writeFixed(state.first_time);
+        form_.write(state.first_time, out);
         out.writeFixed(state.last);
-        out.writeFixed(state.last_time);
+        form_.write(state.last_time, out);
         out.writeByte(state.seen);
     }
 
     void read(State& state, Reader& in, Arena&) const {
         in.readFixed(state.sum);
         in.readFixed(state.first);
-        in.readFixed(state.first_time);
+        state.first_time = form_.read(in);
         in.readFixed(state.last);
-        in.readFixed(state.last_time);
+        state.last_time = form_.read(in);
         state.seen = in.readByte() != 0;
     }
 
@@ -187,6 +207,8 @@ private:
         state.last = later.last;
         state.last_time = later.last_time;
     }
+
+    TimeForm<Time> form_;
 };
 
 AggregateFunctionPtr createDeltaSumTimestamp(Signature signature) {
@@ -204,8 +226,12 @@ AggregateFunctionPtr createDeltaSumTimestamp(Signature signature) {
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (std::is_arithmetic_v<T>)
             dispatchPhysical(time->physical(), [&]<typename Time>(Tag<Time>) {
-                if constexpr (std::is_arithmetic_v<Time>)
-                    function = std::make_shared<DeltaSumTimestamp<T, Time>>(std::move(signature), argument);
+                if constexpr (std::is_arithmetic_v<Time>) {
+                    using Wide = std::conditional_t<std::is_floating_point_v<Time>, double,
+                                                    std::conditional_t<std::is_signed_v<Time>, int64_t, uint64_t>>;
+                    function = std::make_shared<DeltaSumTimestamp<T, Wide>>(std::move(signature), argument,
+                                                                            kTimeForm<Wide, Time>);
+                }
             });
     });
     return function;
