@@ -271,6 +271,13 @@ void ConfigMistakes::warn(const ConfigPlace& place, std::string_view path, std::
     warnings.push_back(told(place, path, text));
 }
 
+ConfigNode::ConfigNode() = default;
+ConfigNode::ConfigNode(const ConfigNode&) = default;
+ConfigNode::ConfigNode(ConfigNode&&) noexcept = default;
+ConfigNode& ConfigNode::operator=(const ConfigNode&) = default;
+ConfigNode& ConfigNode::operator=(ConfigNode&&) noexcept = default;
+ConfigNode::~ConfigNode() = default;
+
 const ConfigNode* ConfigNode::find(std::string_view key) const {
     for (const auto& [name, node] : entries)
         if (name == key) return &node;

@@ -33,6 +33,14 @@ struct ConfigMistakes {
 struct ConfigNode {
     enum class Kind : uint8_t { Null, Scalar, List, Map };
 
+    // Defaulted in the source: pairs of a type that is still incomplete cannot be copied inline everywhere.
+    ConfigNode();
+    ConfigNode(const ConfigNode&);
+    ConfigNode(ConfigNode&&) noexcept;
+    ConfigNode& operator=(const ConfigNode&);
+    ConfigNode& operator=(ConfigNode&&) noexcept;
+    ~ConfigNode();
+
     Kind kind = Kind::Null;
     bool is_quoted = false;  ///< a scalar in quotes is text whatever it looks like
     std::string text;        ///< of a scalar

@@ -238,7 +238,11 @@ std::string Parser::identifier() {
 }
 
 std::string Parser::identifierOrString() {
-    return peek().kind == TokenKind::String ? stringLiteral() : identifier();
+    const Token token = peek();
+    if (token.kind != TokenKind::String) return identifier();
+    std::string name = stringLiteral();
+    if (name.empty()) fail(token);
+    return name;
 }
 
 std::string Parser::stringLiteral() {
