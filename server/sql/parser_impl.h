@@ -138,6 +138,7 @@ private:
     ExpressionPtr call(std::string name, uint32_t position);
     ExpressionPtr specialCall(std::string& name, uint32_t position);
     void callArguments(Expressions& arguments, bool& distinct);
+    void viewArguments(Expressions& arguments);
     ExpressionPtr finishCall(std::shared_ptr<Function> call, bool distinct, uint32_t position);
     void over(Function& call);
     ExpressionPtr castCall(uint32_t position);

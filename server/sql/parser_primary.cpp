@@ -330,15 +330,6 @@ void Parser::callArguments(Expressions& arguments, bool& distinct) {
             advance();
     }
     if (accept(TokenKind::CloseRound)) return;
-    if (isWord(0, "SELECT") || (isWord(0, "WITH") && isQueryStart(0))) {
-        const uint32_t position = peek().begin;
-        ExpressionPtr otherwise;
-        ExpressionPtr node = subqueryUntilClose(position, &otherwise);
-        static_cast<Subquery&>(*node).bare = true;
-        arguments.push_back(std::move(node));
-        if (otherwise) arguments.push_back(std::move(otherwise));
-        return;
-    }
     do {
         if (!arguments.empty() && peek().kind == TokenKind::CloseRound) break;
         arguments.push_back(expression());
@@ -346,10 +337,24 @@ void Parser::callArguments(Expressions& arguments, bool& distinct) {
     expect(TokenKind::CloseRound);
 }
 
+/// view(SELECT …), viewIfPermitted(SELECT … ELSE null('a UInt8')): no other call takes a query without brackets.
+void Parser::viewArguments(Expressions& arguments) {
+    ExpressionPtr otherwise;
+    ExpressionPtr node = subqueryUntilClose(peek().begin, &otherwise);
+    static_cast<Subquery&>(*node).bare = true;
+    arguments.push_back(std::move(node));
+    if (otherwise) arguments.push_back(std::move(otherwise));
+}
+
 ExpressionPtr Parser::call(std::string name, uint32_t position) {
     DepthGuard guard(*this);
+    const bool is_view = equalsIgnoringCase(name, "view") || equalsIgnoringCase(name, "viewIfPermitted");
     auto node = std::make_shared<Function>(std::move(name));
     expect(TokenKind::OpenRound);
+    if (is_view && (isQueryStart(0) || (peek().kind == TokenKind::OpenRound && isQueryStart(1)))) {
+        viewArguments(node->arguments);
+        return measured(node, position, {&node->arguments});
+    }
     bool distinct = false;
     callArguments(node->arguments, distinct);
     if (peek().kind == TokenKind::OpenRound && !distinct) {

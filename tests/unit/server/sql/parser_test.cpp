@@ -191,6 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
         PrintCase{"drop table if exists a, b sync", "DROP TABLE IF EXISTS a, b SYNC"},
         PrintCase{"detach table t permanently", "DETACH TABLE t PERMANENTLY"},
         PrintCase{"truncate t", "TRUNCATE TABLE t"},
+        PrintCase{"select * from view(select 1 except select 2)",
+                  "SELECT * FROM view((SELECT 1) EXCEPT (SELECT 2))"},
         PrintCase{"rename table a to b, c to d", "RENAME TABLE a TO b, c TO d"},
         PrintCase{"exchange tables a and b", "EXCHANGE TABLES a AND b"},
         PrintCase{"alter table t add column if not exists a UInt8 default 1 after b, drop column d, modify "
@@ -359,6 +361,7 @@ INSTANTIATE_TEST_SUITE_P(
     ParserErrorTest,
     testing::Values(
         ErrorCase{"", ErrorCode::SYNTAX_ERROR, "Syntax error: failed at position 1 (end of query): "},
+        ErrorCase{"SELECT f(SELECT 1)", ErrorCode::SYNTAX_ERROR, "Syntax error: failed at position 17 (1): 1). "},
         ErrorCase{"TRUNCATE TABLE ''", ErrorCode::SYNTAX_ERROR, "Syntax error: failed at position 16 (''): ''. "},
         ErrorCase{"SELEC 1", ErrorCode::SYNTAX_ERROR,
                   "Syntax error: failed at position 1 (SELEC): SELEC 1. Expected one of: "},
