@@ -133,9 +133,7 @@ void DictionaryColumn::insertRange(const Column& source, size_t from, size_t cou
 }
 
 ColumnPtr DictionaryColumn::filter(std::span<const uint8_t> mask, size_t kept) const {
-    PodVector<uint32_t> codes;
-    codes.reserve(kept == SIZE_MAX ? countKept(mask) : kept);
-    forEachRun(mask, [&](size_t from, size_t count) { codes.append(codes_.data() + from, count); });
+    PodVector<uint32_t> codes = keptValues(codes_, mask, kept == SIZE_MAX ? countKept(mask) : kept);
     return std::make_shared<DictionaryColumn>(keys_, std::move(codes), nullable_);
 }
 

@@ -124,13 +124,7 @@ void FixedColumn<T>::insertRange(const Column& source, size_t from, size_t count
 template <typename T>
 ColumnPtr FixedColumn<T>::filter(std::span<const uint8_t> mask, size_t kept) const {
     if (kept == SIZE_MAX) kept = countKept(mask);
-    PodVector<T> result(kept);
-    T* out = result.data();
-    const T* in = values_.data();
-    forEachRun(mask, [&](size_t from, size_t count) {
-        std::memcpy(static_cast<void*>(out), in + from, count * sizeof(T));
-        out += count;
-    });
+    PodVector<T> result = keptValues(values_, mask, kept);
     return std::make_shared<FixedColumn>(std::move(result));
 }
 

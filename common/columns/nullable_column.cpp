@@ -76,9 +76,7 @@ void NullableColumn::popBack(size_t count) {
 
 ColumnPtr NullableColumn::filter(std::span<const uint8_t> mask, size_t kept) const {
     if (kept == SIZE_MAX) kept = countKept(mask);
-    Mask nulls;
-    nulls.reserve(kept);
-    forEachRun(mask, [&](size_t from, size_t count) { nulls.append(nulls_.data() + from, count); });
+    Mask nulls = keptValues(nulls_, mask, kept);
     return std::make_shared<NullableColumn>(values_->filter(mask, kept), std::move(nulls));
 }
 

@@ -7,6 +7,21 @@
 
 namespace shardd {
 
+namespace {
+
+constexpr size_t kCopySlack = 32;
+
+/// Copies without a call where it is short: up to kCopySlack bytes behind either text may be touched.
+inline void copyText(const char* from, size_t size, char* to) {
+    if (size > 2 * kCopySlack) {
+        std::memcpy(to, from, size);
+        return;
+    }
+    for (size_t done = 0; done < size; done += kCopySlack) std::memcpy(to + done, from + done, kCopySlack);
+}
+
+}  // namespace
+
 int StringColumn::compareAt(size_t row, const Column& other, size_t other_row, int /*nulls_direction*/) const {
     const int order = bytesAt(row).compare(other.bytesAt(other_row));
     return order < 0 ? -1 : (order > 0 ? 1 : 0);
@@ -33,12 +48,26 @@ void StringColumn::popBack(size_t count) {
 }
 
 ColumnPtr StringColumn::filter(std::span<const uint8_t> mask, size_t kept) const {
-    auto result = std::make_shared<StringColumn>();
     if (kept == SIZE_MAX) kept = countKept(mask);
-    result->ends_.reserve(kept);
-    if (kept == ends_.size()) result->chars_.reserve(chars_.size());
-    forEachRun(mask, [&](size_t from, size_t count) { result->insertRange(*this, from, count); });
-    return result;
+    PodVector<uint64_t> ends(kept);
+    uint64_t* next_end = ends.data();
+    uint64_t total = 0;
+    forEachRun(mask, [&](size_t from, size_t count) {
+        const uint64_t shift = total - startAt(from);  // wraps, and wraps back below
+        for (size_t row = from; row < from + count; ++row) *next_end++ = ends_[row] + shift;
+        total = next_end[-1];
+    });
+    PodVector<char> chars;
+    chars.reserve(total + kCopySlack);
+    chars.resize(total);
+    char* out = chars.data();
+    forEachRun(mask, [&](size_t from, size_t count) {
+        const uint64_t start = startAt(from);
+        const uint64_t size = ends_[from + count - 1] - start;
+        copyText(chars_.data() + start, size, out);
+        out += size;
+    });
+    return std::make_shared<StringColumn>(std::move(chars), std::move(ends));
 }
 
 ColumnPtr StringColumn::gather(std::span<const RowIndex> rows) const {
@@ -48,11 +77,13 @@ ColumnPtr StringColumn::gather(std::span<const RowIndex> rows) const {
         total += ends_[rows[i]] - startAt(rows[i]);
         ends[i] = total;
     }
-    PodVector<char> chars(total);
+    PodVector<char> chars;
+    chars.reserve(total + kCopySlack);
+    chars.resize(total);
     char* out = chars.data();
     for (const RowIndex row : rows) {
         const std::string_view text = bytesAt(row);
-        if (!text.empty()) std::memcpy(out, text.data(), text.size());
+        copyText(text.data(), text.size(), out);
         out += text.size();
     }
     return std::make_shared<StringColumn>(std::move(chars), std::move(ends));
