@@ -2,8 +2,7 @@
 
 #include <unordered_map>
 
-#include <re2/re2.h>
-
+#include "server/functions/regexp.h"
 #include "server/functions/text_search.h"
 
 namespace shardd::functions {
@@ -49,19 +48,19 @@ public:
         if (isLiteralRegexp(pattern))
             literal_ = pattern;
         else
-            regexp_ = compileRegexp(pattern);
+            regexp_.emplace(pattern);
     }
 
     bool matches(std::string_view text) const override {
         if (!regexp_) return text.find(literal_) != std::string_view::npos;
-        return regexp_->Match({text.data(), text.size()}, 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0);
+        return regexp_->matches(text);
     }
 
     const std::string* containedLiteral() const override { return regexp_ ? nullptr : &literal_; }
 
 private:
     std::string literal_;
-    std::shared_ptr<const re2::RE2> regexp_;
+    std::optional<Regexp> regexp_;
 };
 
 enum class Syntax { Like, ILike, Regexp };

@@ -1,7 +1,6 @@
 // Regular expressions: extract*, countMatches*, replaceRegexp*, splitByRegexp, multiMatch*.
 
-#include <re2/re2.h>
-
+#include "server/functions/regexp.h"
 #include "server/functions/text_search.h"
 #include "server/functions/utf8.h"
 
@@ -9,23 +8,12 @@ namespace shardd::functions {
 
 namespace {
 
-using re2::RE2;
-using re2::StringPiece;
-using RegexpPtr = std::shared_ptr<const RE2>;
-
-StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
-
-std::string_view view(const StringPiece& text) { return {text.data(), text.size()}; }
-
-bool matchFrom(const RE2& regexp, std::string_view text, size_t from, std::vector<StringPiece>& groups) {
-    return regexp.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(),
-                        static_cast<int>(groups.size()));
-}
+using Groups = std::vector<std::string_view>;
 
 /// Every match that is not empty, one after another, each behind the one before.
 template <typename Take>
-void eachMatch(const RE2& regexp, std::string_view text, std::vector<StringPiece>& groups, Take&& take) {
-    for (size_t at = 0; at <= text.size() && matchFrom(regexp, text, at, groups);) {
+void eachMatch(const Regexp& regexp, std::string_view text, Groups& groups, Take&& take) {
+    for (size_t at = 0; at <= text.size() && regexp.match(text, at, groups);) {
         if (groups[0].empty()) return;
         take();
         at = static_cast<size_t>(groups[0].data() - text.data()) + groups[0].size();
@@ -33,11 +21,8 @@ void eachMatch(const RE2& regexp, std::string_view text, std::vector<StringPiece
 }
 
 /// The constant pattern of argument `i`.
-RegexpPtr patternOf(const Call& call,
-                    size_t i,
-                    bool fold_case = false,
-                    ErrorCode code = ErrorCode::CANNOT_COMPILE_REGEXP) {
-    return compileRegexp(TextArgument(call.column(i))[0], fold_case, code);
+Regexp patternOf(const Call& call, size_t i, bool fold_case = false) {
+    return Regexp(TextArgument(call.column(i))[0], fold_case);
 }
 
 TypePtr needTextAndPattern(const Signature& call, TypePtr result) {
@@ -65,31 +50,27 @@ TypePtr typeOfExtractAllGroups(const Signature& call) {
 }
 
 /// The first group where there is one, else the whole match.
-std::string_view firstGroup(const RE2& regexp, const std::vector<StringPiece>& groups) {
-    return view(groups[regexp.NumberOfCapturingGroups() > 0 ? 1 : 0]);
-}
+std::string_view firstGroup(const Groups& groups) { return groups.back(); }
 
-std::vector<StringPiece> groupsFor(const RE2& regexp, int most) {
-    return std::vector<StringPiece>(static_cast<size_t>(std::min(regexp.NumberOfCapturingGroups(), most)) +
-                                    1);
-}
+/// The whole match and the first `most` groups at most.
+Groups groupsFor(const Regexp& regexp, size_t most) { return Groups(std::min(regexp.groupCount(), most) + 1); }
 
 ColumnPtr runExtract(const Call& call) {
     const TextArgument texts(call.column(0));
-    const RegexpPtr regexp = patternOf(call, 1);
-    auto groups = groupsFor(*regexp, 1);
+    const Regexp regexp = patternOf(call, 1);
+    auto groups = groupsFor(regexp, 1);
     return eachText(call.rows, texts.totalBytes() / 2, [&](size_t row, TextBuilder& out) {
-        if (matchFrom(*regexp, texts[row], 0, groups)) out.append(firstGroup(*regexp, groups));
+        if (regexp.match(texts[row], 0, groups)) out.append(firstGroup(groups));
     });
 }
 
 ColumnPtr runExtractAll(const Call& call) {
     const TextArgument texts(call.column(0));
-    const RegexpPtr regexp = patternOf(call, 1);
-    auto groups = groupsFor(*regexp, 1);
+    const Regexp regexp = patternOf(call, 1);
+    auto groups = groupsFor(regexp, 1);
     TextArrayBuilder out(call.rows);
     for (size_t row = 0; row < call.rows; ++row) {
-        eachMatch(*regexp, texts[row], groups, [&] { out.add(firstGroup(*regexp, groups)); });
+        eachMatch(regexp, texts[row], groups, [&] { out.add(firstGroup(groups)); });
         out.endRow();
     }
     return out.finish();
@@ -98,29 +79,29 @@ ColumnPtr runExtractAll(const Call& call) {
 template <bool kFold>
 ColumnPtr runCountMatches(const Call& call) {
     const TextArgument texts(call.column(0));
-    const RegexpPtr regexp = patternOf(call, 1, kFold);
-    auto groups = groupsFor(*regexp, 0);
+    const Regexp regexp = patternOf(call, 1, kFold);
+    auto groups = groupsFor(regexp, 0);
     return eachRow<uint64_t>(call.rows, [&](size_t row) {
         uint64_t count = 0;
-        eachMatch(*regexp, texts[row], groups, [&] { ++count; });
+        eachMatch(regexp, texts[row], groups, [&] { ++count; });
         return count;
     });
 }
 
-int needGroups(const RE2& regexp) {
-    if (regexp.NumberOfCapturingGroups() == 0)
+size_t needGroups(const Regexp& regexp) {
+    if (regexp.groupCount() == 0)
         throw Error(ErrorCode::BAD_ARGUMENTS, "There are no groups in regexp: {}", regexp.pattern());
-    return regexp.NumberOfCapturingGroups();
+    return regexp.groupCount();
 }
 
 ColumnPtr runExtractGroups(const Call& call) {
     const TextArgument texts(call.column(0));
-    const RegexpPtr regexp = patternOf(call, 1);
-    auto groups = groupsFor(*regexp, needGroups(*regexp));
+    const Regexp regexp = patternOf(call, 1);
+    auto groups = groupsFor(regexp, needGroups(regexp));
     TextArrayBuilder out(call.rows);
     for (size_t row = 0; row < call.rows; ++row) {
-        if (matchFrom(*regexp, texts[row], 0, groups))
-            for (size_t i = 1; i < groups.size(); ++i) out.add(view(groups[i]));
+        if (regexp.match(texts[row], 0, groups))
+            for (size_t i = 1; i < groups.size(); ++i) out.add(groups[i]);
         out.endRow();
     }
     return out.finish();
@@ -130,20 +111,20 @@ ColumnPtr runExtractGroups(const Call& call) {
 template <bool kVertical>
 ColumnPtr runExtractAllGroups(const Call& call) {
     const TextArgument texts(call.column(0));
-    const RegexpPtr regexp = patternOf(call, 1);
-    auto groups = groupsFor(*regexp, needGroups(*regexp));
+    const Regexp regexp = patternOf(call, 1);
+    auto groups = groupsFor(regexp, needGroups(regexp));
     TextArrayBuilder inner(call.rows);
     PodVector<uint64_t> ends;
     uint64_t arrays = 0;
     std::vector<std::vector<std::string_view>> found(groups.size() - 1);
     for (size_t row = 0; row < call.rows; ++row) {
         for (auto& group : found) group.clear();
-        eachMatch(*regexp, texts[row], groups, [&] {
+        eachMatch(regexp, texts[row], groups, [&] {
             for (size_t i = 1; i < groups.size(); ++i) {
                 if (kVertical)
-                    inner.add(view(groups[i]));
+                    inner.add(groups[i]);
                 else
-                    found[i - 1].push_back(view(groups[i]));
+                    found[i - 1].push_back(groups[i]);
             }
             if (!kVertical) return;
             inner.endRow();
@@ -168,8 +149,8 @@ TypePtr typeOfRegexpExtract(const Signature& call) {
 
 ColumnPtr runRegexpExtract(const Call& call) {
     const TextArgument texts(call.column(0));
-    const RegexpPtr regexp = patternOf(call, 1);
-    auto groups = groupsFor(*regexp, INT32_MAX - 1);
+    const Regexp regexp = patternOf(call, 1);
+    auto groups = groupsFor(regexp, SIZE_MAX);
     std::optional<IntegerArgument> indexes;
     if (call.count() == 3) indexes.emplace(call.column(2));
     const int64_t usual = groups.size() == 1 ? 0 : 1;
@@ -179,18 +160,18 @@ ColumnPtr runRegexpExtract(const Call& call) {
             throw Error(
                 ErrorCode::INDEX_OF_POSITIONAL_ARGUMENT_IS_OUT_OF_RANGE,
                 "Index value {} for regexp pattern `{}` in function {} is out-of-range, should be in [0, {})",
-                index, regexp->pattern(), call.name, groups.size());
-        if (matchFrom(*regexp, texts[row], 0, groups)) out.append(view(groups[static_cast<size_t>(index)]));
+                index, regexp.pattern(), call.name, groups.size());
+        if (regexp.match(texts[row], 0, groups)) out.append(groups[static_cast<size_t>(index)]);
     });
 }
 
 ColumnPtr runRegexpPosition(const Call& call) {
     const TextArgument texts(call.column(0));
-    const RegexpPtr regexp = patternOf(call, 1);
-    auto groups = groupsFor(*regexp, 0);
+    const Regexp regexp = patternOf(call, 1);
+    auto groups = groupsFor(regexp, 0);
     return eachRow<uint64_t>(call.rows, [&](size_t row) -> uint64_t {
         const std::string_view text = texts[row];
-        if (!matchFrom(*regexp, text, 0, groups)) return 0;
+        if (!regexp.match(text, 0, groups)) return 0;
         return static_cast<uint64_t>(groups[0].data() - text.data()) + 1;
     });
 }
@@ -205,7 +186,7 @@ struct Replacement {
     };
 
     std::vector<Part> parts;
-    int most_group = 0;
+    size_t most_group = 0;
 
     explicit Replacement(std::string_view text) {
         std::string literal;
@@ -218,7 +199,7 @@ struct Replacement {
             } else if (const char next = text[++i]; next >= '0' && next <= '9') {
                 flush();
                 parts.push_back({{}, next - '0'});
-                most_group = std::max(most_group, next - '0');
+                most_group = std::max(most_group, static_cast<size_t>(next - '0'));
             } else if (next == '\\') {
                 literal.push_back('\\');
             } else {
@@ -238,16 +219,16 @@ TypePtr typeOfReplace(const Signature& call) {
     return types::string();
 }
 
-void replaceMatches(const RE2& regexp,
+void replaceMatches(const Regexp& regexp,
                     const Replacement& replacement,
                     std::string_view text,
                     bool all,
                     TextBuilder& out,
-                    std::vector<StringPiece>& groups) {
+                    Groups& groups) {
     size_t at = 0;
     size_t copied = 0;
     bool found_any = false;
-    while (at <= text.size() && matchFrom(regexp, text, at, groups)) {
+    while (at <= text.size() && regexp.match(text, at, groups)) {
         const auto start = static_cast<size_t>(groups[0].data() - text.data());
         if (groups[0].empty() && start == text.size() && found_any && copied == text.size() && text.empty())
             break;
@@ -256,7 +237,7 @@ void replaceMatches(const RE2& regexp,
             if (part.group < 0)
                 out.append(part.literal);
             else if (static_cast<size_t>(part.group) < groups.size())
-                out.append(view(groups[static_cast<size_t>(part.group)]));
+                out.append(groups[static_cast<size_t>(part.group)]);
         }
         found_any = true;
         copied = start + groups[0].size();
@@ -278,9 +259,9 @@ ColumnPtr runReplaceRegexp(const Call& call) {
     const TextArgument texts(call.column(0));
     const TextArgument patterns(call.column(1));
     const TextArgument replacements(call.column(2));
-    RegexpPtr regexp;
+    std::optional<Regexp> regexp;
     std::optional<Replacement> replacement;
-    std::vector<StringPiece> groups;
+    Groups groups;
     std::string known_pattern;
     std::string known_replacement;
     return eachText(call.rows, texts.totalBytes(), [&](size_t row, TextBuilder& out) {
@@ -289,14 +270,14 @@ ColumnPtr runReplaceRegexp(const Call& call) {
         if (!regexp || pattern != known_pattern || replacements[row] != known_replacement) {
             known_pattern = pattern;
             known_replacement = replacements[row];
-            regexp = compileRegexp(pattern, false, ErrorCode::BAD_ARGUMENTS);
+            regexp.emplace(pattern, false, ErrorCode::BAD_ARGUMENTS);
             replacement.emplace(known_replacement);
-            if (replacement->most_group > regexp->NumberOfCapturingGroups())
+            if (replacement->most_group > regexp->groupCount())
                 throw Error(ErrorCode::BAD_ARGUMENTS,
                             "Substitution '\\{}' in replacement argument is invalid, regexp has only {} "
                             "capturing groups",
-                            replacement->most_group, regexp->NumberOfCapturingGroups());
-            groups = groupsFor(*regexp, 9);
+                            replacement->most_group, regexp->groupCount());
+            groups = groupsFor(*regexp, replacement->most_group);
         }
         replaceMatches(*regexp, *replacement, texts[row], kAll, out, groups);
     });
@@ -332,8 +313,8 @@ ColumnPtr runSplitByRegexp(const Call& call) {
     const TextArgument texts(call.column(1));
     std::optional<IntegerArgument> limits;
     if (call.count() == 3) limits.emplace(call.column(2));
-    const RegexpPtr regexp = compileRegexp(pattern);
-    auto groups = groupsFor(*regexp, 0);
+    const Regexp regexp(pattern);
+    auto groups = groupsFor(regexp, 0);
     TextArrayBuilder out(call.rows);
     for (size_t row = 0; row < call.rows; ++row) {
         const std::string_view text = texts[row];
@@ -344,7 +325,7 @@ ColumnPtr runSplitByRegexp(const Call& call) {
             for (size_t at = 0; at < text.size() && room(); ++at, ++count) out.add(text.substr(at, 1));
         } else {
             size_t at = 0;
-            while (room() && matchFrom(*regexp, text, at, groups) && !groups[0].empty()) {
+            while (room() && regexp.match(text, at, groups) && !groups[0].empty()) {
                 const auto start = static_cast<size_t>(groups[0].data() - text.data());
                 out.add(text.substr(at, start - at));
                 at = start + groups[0].size();
@@ -369,11 +350,12 @@ TypePtr typeOfMultiMatch(const Signature& call) {
     return kArray ? types::array(type) : type;
 }
 
-std::vector<RegexpPtr> patternsOf(const Call& call) {
+std::vector<std::unique_ptr<Regexp>> patternsOf(const Call& call) {
     const Value value = call.column(1)->value(0);
-    std::vector<RegexpPtr> result;
+    std::vector<std::unique_ptr<Regexp>> result;
     for (const Value& pattern : value.elements())
-        result.push_back(compileRegexp(pattern.get<std::string>(), false, ErrorCode::BAD_ARGUMENTS));
+        result.push_back(
+            std::make_unique<Regexp>(pattern.get<std::string>(), false, ErrorCode::BAD_ARGUMENTS));
     return result;
 }
 
@@ -381,11 +363,10 @@ template <bool kIndex>
 ColumnPtr runMultiMatch(const Call& call) {
     const TextArgument texts(call.column(0));
     const auto patterns = patternsOf(call);
-    std::vector<StringPiece> groups(1);
     PodVector<uint64_t> found(call.rows, 0);
     for (size_t row = 0; row < call.rows; ++row)
         for (size_t i = 0; i < patterns.size() && found[row] == 0; ++i)
-            if (matchFrom(*patterns[i], texts[row], 0, groups)) found[row] = i + 1;
+            if (patterns[i]->matches(texts[row])) found[row] = i + 1;
     if (kIndex) return fixedColumn(std::move(found));
     return eachRow<uint8_t>(call.rows, [&](size_t row) { return found[row] != 0; });
 }
@@ -393,12 +374,11 @@ ColumnPtr runMultiMatch(const Call& call) {
 ColumnPtr runMultiMatchAll(const Call& call) {
     const TextArgument texts(call.column(0));
     const auto patterns = patternsOf(call);
-    std::vector<StringPiece> groups(1);
     PodVector<uint64_t> indices;
     PodVector<uint64_t> ends(call.rows);
     for (size_t row = 0; row < call.rows; ++row) {
         for (size_t i = 0; i < patterns.size(); ++i)
-            if (matchFrom(*patterns[i], texts[row], 0, groups)) indices.push_back(i + 1);
+            if (patterns[i]->matches(texts[row])) indices.push_back(i + 1);
         ends[row] = indices.size();
     }
     return std::make_shared<ArrayColumn>(fixedColumn(std::move(indices)), std::move(ends));

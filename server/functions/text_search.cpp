@@ -1,8 +1,10 @@
 #include "server/functions/text_search.h"
 
-#include <re2/re2.h>
+#include <immintrin.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
+
+#include "common/base/cpu.h"
 
 namespace shardd::functions {
 
@@ -20,6 +22,25 @@ size_t codePointSize(std::string_view text) {
     return point < 0 ? 0 : static_cast<size_t>(at);
 }
 
+/// NeedleSearch::find() for two bytes and more, sixty-four places at a time.
+SHARDD_TARGET_AVX512 const char* findByAvx512(std::string_view needle, const char* begin, const char* end) {
+    const size_t size = needle.size();
+    if (static_cast<size_t>(end - begin) < size) return nullptr;
+    const __m512i first = _mm512_set1_epi8(needle.front());
+    const __m512i last = _mm512_set1_epi8(needle.back());
+    const char* const last_start = end - size;
+    for (const char* at = begin; at <= last_start; at += 64) {
+        const __mmask64 firsts = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(at), first);
+        uint64_t both = _mm512_mask_cmpeq_epi8_mask(firsts, _mm512_loadu_si512(at + size - 1), last);
+        for (; both != 0; both &= both - 1) {
+            const char* candidate = at + std::countr_zero(both);
+            if (candidate > last_start) return nullptr;
+            if (std::memcmp(candidate + 1, needle.data() + 1, size - 2) == 0) return candidate;
+        }
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 void markContaining(const StringColumn& texts,
@@ -30,13 +51,17 @@ void markContaining(const StringColumn& texts,
         std::fill(marks.begin(), marks.end(), value);
         return;
     }
-    const NeedleSearch search(needle);
+    const NeedleSearch narrow(needle);
+    const bool wide = needle.size() > 1 && cpuHasAvx512();
+    const auto find = [&](const char* at, const char* end) {
+        return wide ? findByAvx512(needle, at, end) : narrow.find(at, end);
+    };
     const char* const begin = texts.chars().data();
     const char* const end = begin + texts.chars().size();
     const PodVector<uint64_t>& ends = texts.ends();
     size_t row = 0;
     for (const char* at = begin; at < end;) {
-        const char* found = search.find(at, end);
+        const char* found = find(at, end);
         if (!found) return;
         const auto offset = static_cast<uint64_t>(found - begin);
         while (ends[row] <= offset) ++row;
@@ -82,18 +107,6 @@ bool isAscii(std::string_view text) {
     for (const char c : text)
         if (static_cast<uint8_t>(c) >= 0x80) return false;
     return true;
-}
-
-std::shared_ptr<const re2::RE2> compileRegexp(std::string_view pattern, bool fold_case, ErrorCode code) {
-    re2::RE2::Options options;
-    options.set_log_errors(false);
-    options.set_dot_nl(true);
-    options.set_case_sensitive(!fold_case);
-    auto regexp = std::make_shared<const re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
-    if (!regexp->ok())
-        throw Error(code, "OptimizedRegularExpression: cannot compile re2: {}, error: {}", pattern,
-                    regexp->error());
-    return regexp;
 }
 
 bool isLiteralRegexp(std::string_view pattern) {

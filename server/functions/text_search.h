@@ -14,10 +14,6 @@
 #include "common/base/pod_vector.h"
 #include "server/functions/definition.h"
 
-namespace re2 {
-class RE2;
-}
-
 namespace shardd::functions {
 
 /// Looks for one needle in many haystacks: sixteen places at a time by the needle's first and last byte.
@@ -71,12 +67,6 @@ std::string foldAscii(std::string_view text);
 /// By Unicode's simple case mapping, code point by code point.
 std::string foldUtf8(std::string_view text);
 bool isAscii(std::string_view text);
-
-/// A compiled expression of RE2, as ClickHouse's functions take it: "." also matches line breaks.
-/// Errors: `code` when it does not compile.
-std::shared_ptr<const re2::RE2> compileRegexp(std::string_view pattern,
-                                              bool fold_case = false,
-                                              ErrorCode code = ErrorCode::CANNOT_COMPILE_REGEXP);
 
 /// The text that the expression stands for when it has no special characters; nothing otherwise.
 bool isLiteralRegexp(std::string_view pattern);
