@@ -1,6 +1,7 @@
 #include "server/exec/expression.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 #include "common/base/stack_guard.h"
@@ -9,6 +10,7 @@
 #include "common/columns/dictionary_column.h"
 #include "common/columns/fixed_column.h"
 #include "common/columns/nullable_column.h"
+#include "server/exec/expression_inputs.h"
 
 namespace shardd::exec {
 
@@ -24,38 +26,14 @@ bool mayThrow(const Expression& expression) {
                        [](const ExpressionPtr& argument) { return mayThrow(*argument); });
 }
 
-/// The block's columns that an expression reads; a lambda's own parameters are not among them.
-void collectInputs(const Expression& expression,
-                   std::unordered_set<std::string>& hidden,
-                   std::vector<std::string>& inputs) {
-    if (expression.kind == Expression::Kind::Input) {
-        if (!hidden.contains(expression.name) &&
-            std::find(inputs.begin(), inputs.end(), expression.name) == inputs.end())
-            inputs.push_back(expression.name);
-        return;
-    }
-    if (expression.kind != Expression::Kind::Lambda) {
-        for (const ExpressionPtr& argument : expression.arguments) collectInputs(*argument, hidden, inputs);
-        return;
-    }
-    std::unordered_set<std::string> inner = hidden;
-    inner.insert(expression.parameters.begin(), expression.parameters.end());
-    for (const ExpressionPtr& argument : expression.arguments) collectInputs(*argument, inner, inputs);
-}
-
-std::vector<std::string> inputsOf(const Expression& expression) {
-    std::unordered_set<std::string> hidden;
-    std::vector<std::string> inputs;
-    collectInputs(expression, hidden, inputs);
-    return inputs;
-}
-
-Block onlyColumns(const Block& block, const std::vector<std::string>& names) {
-    Block result;
-    result.rows = block.rows;
-    for (const std::string& name : names)
-        if (const auto position = block.find(name)) result.columns.push_back(block.columns[*position]);
-    return result;
+/// Searches every text: worth doing last. Throws only because of its pattern, whatever the rows are.
+bool isTextSearch(const Expression& expression) {
+    if (expression.kind != Expression::Kind::Function) return false;
+    const std::string& name = expression.function->name();
+    const auto& arguments = expression.arguments;
+    if (name == "not") return isTextSearch(*arguments[0]);
+    static const std::unordered_set<std::string> kSearches = {"like", "notLike", "ilike", "notILike", "match"};
+    return kSearches.contains(name) && arguments[1]->kind == Expression::Kind::Constant && !mayThrow(*arguments[0]);
 }
 
 /// Evaluates over one block; remembers what it computed.
@@ -138,6 +116,8 @@ private:
             std::count_if(needed.begin(), needed.end(), [](uint8_t bit) { return bit != 0; }));
         if (wanted == block_.rows || expression->kind != Expression::Kind::Function || !mayThrow(*expression))
             return run(expression);
+        // Copying most of the texts takes longer than searching all of them.
+        if (wanted * 2 > block_.rows && isTextSearch(*expression)) return run(expression);
         if (wanted == 0)
             return createConstColumn(*expression->type, defaultValue(*expression->type), block_.rows);
         const Block part = onlyColumns(block_, inputsOf(*expression)).filter(needed.span(), wanted);
@@ -151,23 +131,39 @@ private:
         return with_default->gather(rows.span());
     }
 
-    /// Arguments of if, multiIf, and, or: each only where those before it leave the answer open.
+    /// Arguments of and, or: each only where those before it leave the answer open. Searches of texts come last, unless
+    /// another argument may throw: the order decides which rows that one sees.
+    std::vector<ColumnPtr> lazyConditions(const std::vector<ExpressionPtr>& arguments, bool stops_at) {
+        std::vector<size_t> order(arguments.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        const auto movable = [](const ExpressionPtr& argument) { return !mayThrow(*argument) || isTextSearch(*argument); };
+        if (std::all_of(arguments.begin(), arguments.end(), movable))
+            std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !isTextSearch(*arguments[i]); });
+        std::vector<ColumnPtr> columns(arguments.size());
+        Mask open(block_.rows, 1);
+        for (const size_t i : order) {
+            columns[i] = runWhere(arguments[i], open);
+            const ColumnPtr plain = fullPlain(columns[i]);
+            const Mask truth = maskOf(*plain, *removeLowCardinality(arguments[i]->type));
+            // NULL leaves it open: NULL and 0 is 0, NULL or 1 is 1.
+            if (plain->kind() == ColumnKind::Nullable) {
+                for (size_t row = 0; row < block_.rows; ++row)
+                    if ((truth[row] != 0) == stops_at && !plain->isNullAt(row)) open[row] = 0;
+            } else {
+                const uint8_t closing = stops_at;
+                for (size_t row = 0; row < block_.rows; ++row)
+                    open[row] = open[row] & static_cast<uint8_t>(truth[row] ^ closing);
+            }
+        }
+        return columns;
+    }
+
+    /// Arguments of if, multiIf: each only where those before it leave the answer open.
     std::vector<ColumnPtr> lazyArguments(const Expression& expression, const std::string& name) {
         const auto& arguments = expression.arguments;
+        if (name == "and" || name == "or") return lazyConditions(arguments, name == "or");
         std::vector<ColumnPtr> columns;
         Mask open(block_.rows, 1);
-        if (name == "and" || name == "or") {
-            for (const ExpressionPtr& argument : arguments) {
-                columns.push_back(runWhere(argument, open));
-                const bool stops_at = name == "or";
-                // NULL leaves it open: NULL and 0 is 0, NULL or 1 is 1.
-                const ColumnPtr plain = fullPlain(columns.back());
-                const Mask truth = maskOf(*plain, *removeLowCardinality(argument->type));
-                for (size_t i = 0; i < block_.rows; ++i)
-                    if ((truth[i] != 0) == stops_at && !plain->isNullAt(i)) open[i] = 0;
-            }
-            return columns;
-        }
         const size_t conditions = arguments.size() / 2;
         for (size_t k = 0; k < conditions; ++k) {
             columns.push_back(runWhere(arguments[2 * k], open));

@@ -1,4 +1,9 @@
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "server/exec/expression.h"
+#include "server/exec/expression_inputs.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
 
@@ -8,17 +13,21 @@ namespace {
 
 class FilterSink final : public ForwardingSink {
 public:
-    FilterSink(const plan::FilterStep& step, Sink& next) : ForwardingSink(next), step_(step) {}
+    /// `wanted`: the columns that the next operator looks at, when not all.
+    FilterSink(const plan::FilterStep& step, std::optional<std::vector<std::string>> wanted, Sink& next)
+        : ForwardingSink(next), step_(step), wanted_(std::move(wanted)) {}
 
     Flow consume(size_t worker, Block block) override {
         const Condition condition = conditionOf(step_.condition, block);
         if (condition.kept == 0) return Flow::More;
+        if (wanted_) block = onlyColumns(block, *wanted_);
         if (condition.kept == block.rows) return next_.consume(worker, std::move(block));
         return next_.consume(worker, block.filter(condition.mask.span(), condition.kept));
     }
 
 private:
     const plan::FilterStep& step_;
+    const std::optional<std::vector<std::string>> wanted_;
 };
 
 class ProjectSink final : public ForwardingSink {
@@ -48,12 +57,17 @@ private:
 }  // namespace
 
 void run(const plan::FilterStep& step, const StepPlace& place, Sink& sink) {
-    FilterSink filter(step, sink);
+    FilterSink filter(step, std::nullopt, sink);
     runStep(*step.input, place.context, filter);
 }
 
 void run(const plan::ProjectStep& step, const StepPlace& place, Sink& sink) {
     ProjectSink project(step, sink);
+    if (const auto* below = std::get_if<plan::FilterStep>(&step.input->node)) {
+        FilterSink filter(*below, inputsOf(step.columns), project);
+        runStep(*below->input, place.context, filter);
+        return;
+    }
     runStep(*step.input, place.context, project);
 }
 

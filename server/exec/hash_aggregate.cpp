@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "server/exec/aggregator.h"
+#include "server/exec/dependent_keys.h"
 #include "server/exec/distinct_count.h"
 #include "server/exec/grouping_sets.h"
 #include "server/exec/operators.h"
@@ -93,7 +94,7 @@ void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
         runStep(*step.input, place.context, sets);
         return;
     }
-    if (runShiftedSums(step, place, sink)) return;
+    if (runShiftedSums(step, place, sink) || runDependentKeys(step, place, sink)) return;
     if (countsDistinctFlat(step)) {
         runDistinctCount(step, std::move(plan), place, sink);
         return;

@@ -1,11 +1,14 @@
 #include "server/exec/scan.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "common/base/bounded_queue.h"
 #include "server/exec/expression.h"
 #include "server/exec/operators.h"
+#include "server/exec/sort_order.h"
 #include "server/exec/thread_pool.h"
+#include "server/storage/merge_tree.h"
 
 namespace shardd::exec {
 
@@ -110,6 +113,44 @@ void drainAll(std::vector<std::unique_ptr<Source>>& sources,
     parallel(context, sources.size(), [&](size_t i) { drain(*sources[i], i, stop, context, sink); });
 }
 
+/// Drops rows that come behind those that ORDER BY … LIMIT has already, before their other columns are read.
+void dropHopeless(const TopHint& hint, const Block& block, Mask& mask) {
+    if (!hint.filter->active()) return;
+    plan::SortKey key = hint.filter->key();
+    key.column = hint.column;
+    const std::vector<plan::SortKey> keys{key};
+    const SortPrefixes prefixes = sortPrefixes(SortColumns(keys, block), block.rows);
+    const uint64_t bound = hint.filter->bound();
+    uint64_t dropped = 0;
+    for (size_t i = 0; i < block.rows; ++i) {
+        const bool hopeless = mask[i] != 0 && prefixes.values[i] > bound;
+        dropped += hopeless;
+        mask[i] = mask[i] != 0 && !hopeless;
+    }
+    hint.filter->countDropped(dropped);
+}
+
+/// What is known of the rows that matter, for tables whose rows may be left out one by one (FINAL may not: a row that
+/// is left out would let an older one stay).
+TopHint hintFor(const plan::ScanStep& step, Sink& sink) {
+    return dynamic_cast<const storage::MergeTree*>(step.table.get()) ? sink.topHint() : TopHint{};
+}
+
+/// What a table that can do it evaluates before it reads the rest; nothing when there is no condition.
+std::optional<storage::Prewhere> prewhereOf(const plan::ScanStep& step, const TopHint& hint) {
+    if (!step.prewhere && !hint.filter) return std::nullopt;
+    storage::Prewhere prewhere;
+    if (step.prewhere) prewhere.columns = step.prewhere_columns;
+    if (hint.filter && std::find(prewhere.columns.begin(), prewhere.columns.end(), hint.column) == prewhere.columns.end())
+        prewhere.columns.push_back(hint.column);
+    prewhere.condition = [condition = step.prewhere, hint](const Block& block) {
+        Mask mask = condition ? evaluateCondition(condition, block) : Mask(block.rows, 1);
+        if (hint.filter) dropHopeless(hint, block, mask);
+        return mask;
+    };
+    return prewhere;
+}
+
 /// Filters by a prewhere that the table does not evaluate, and leaves out the columns that only it needed.
 class PrewhereSink final : public ForwardingSink {
 public:
@@ -160,10 +201,8 @@ void run(const plan::ScanStep& step, const StepPlace& place, Sink& sink) {
     request.stop = stop.token();
     request.progress = [&context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
     std::optional<PrewhereSink> prewhere;
-    if (step.prewhere && step.table->supportsPrewhere()) {
-        request.prewhere = storage::Prewhere{
-            step.prewhere_columns,
-            [condition = step.prewhere](const Block& block) { return evaluateCondition(condition, block); }};
+    if (step.table->supportsPrewhere()) {
+        request.prewhere = prewhereOf(step, hintFor(step, sink));
     } else if (step.prewhere) {
         for (const std::string& name : step.prewhere_columns)
             if (std::find(request.columns.begin(), request.columns.end(), name) == request.columns.end())

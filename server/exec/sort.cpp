@@ -50,7 +50,11 @@ public:
         next_.finish();
     }
 
-    TopHint topHint() override { return filter_ ? TopHint{&*filter_, step_.keys[0].column} : TopHint{}; }
+    /// Rows that nobody made do not count for max_rows_to_sort, so then all of them are asked for.
+    TopHint topHint() override {
+        if (!filter_ || place_.context.settings.max_rows_to_sort != 0) return {};
+        return {&*filter_, step_.keys[0].column};
+    }
 
 private:
     void push(const Block& all, const PodVector<RowIndex>& rows) {

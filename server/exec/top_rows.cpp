@@ -4,6 +4,13 @@
 
 namespace shardd::exec {
 
+namespace {
+
+/// So many rows more than the limit are worth sorting.
+constexpr uint64_t kMoreRows = 128;
+
+}  // namespace
+
 void TopRows::add(Block block) {
     if (limit_ != 0 && threshold_) block = beforeThreshold(std::move(block));
     if (block.rows == 0) return;
@@ -42,7 +49,8 @@ void TopRows::compact() {
         threshold_ = blocks_[0].slice(limit_ - 1, 1);
         if (filter_) filter_->tighten(sortPrefixes(SortColumns(*keys_, *threshold_), 1).values[0]);
     }
-    compact_at_ = std::max<uint64_t>(rows_ * 2, limit_ + 65536);
+    // Often at first: a tight bound keeps rows from being made.
+    compact_at_ = rows_ * 2 + kMoreRows;
 }
 
 }  // namespace shardd::exec

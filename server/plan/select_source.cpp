@@ -70,6 +70,28 @@ std::vector<std::string> columnsOf(const NodePtr& root) {
     return result;
 }
 
+/// Calls length(column) of String columns of which the query wants nothing else outside `except`.
+std::vector<NodePtr> lengthsInstead(const QueryNode& query, const TableSource& source, const NodePtr& except) {
+    std::vector<NodePtr> lengths;
+    std::unordered_set<std::string> whole;
+    forEachRoot(query, [&](const NodePtr& root) {
+        if (root == except) return;
+        walk(root, [&](const NodePtr& node) {
+            const auto ours = [&](const Node& column) { return column.kind == Node::Kind::Column && column.source->id == source.id; };
+            if (ours(*node)) whole.insert(node->column);
+            const bool length = node->kind == Node::Kind::Function && node->function_name == "length" && ours(*node->arguments[0]) &&
+                                node->arguments[0]->type->kind() == TypeKind::String;
+            if (length) addDistinct(lengths, node);
+            return !length;
+        });
+    });
+    std::erase_if(lengths, [&](const NodePtr& length) {
+        const std::string& column = length->arguments[0]->column;
+        return whole.contains(column) || source.storage->schema()->find(column + ".size");
+    });
+    return lengths;
+}
+
 /// The condition may run inside a scan: it only looks at columns of the row.
 bool scanCanEvaluate(const NodePtr& condition) {
     bool can = true;
@@ -157,6 +179,8 @@ void SelectPlanner::planScan(const TableSource& source) {
         where_taken_ = true;
     }
     scan.columns = usedColumns(query_, source, taken);
+    std::vector<NodePtr> lengths;
+    if (dynamic_cast<const storage::MergeTree*>(scan.table.get()) && query_.joins.empty()) lengths = lengthsInstead(query_, source, taken);
     // Under ARRAY JOIN a name in WHERE may be the element, which has no range of its own: ranges only know columns.
     // A row that WHERE refuses may still keep another one from being without partner: no ranges beside an outer join.
     if (query_.joins.empty()) {
@@ -182,6 +206,18 @@ void SelectPlanner::planScan(const TableSource& source) {
         raw.columns.push_back({name, stored_type, ColumnPtr(createColumn(*stored_type))});
         header.columns.push_back({source.id + "." + name, stored_type, raw.columns.back().column});
         rename.columns.push_back({source.id + "." + name, inputExpression(name, stored_type)});
+    }
+    for (const NodePtr& length : lengths) {
+        // The texts themselves stay in the storage.
+        const std::string& text = length->arguments[0]->column;
+        const std::string name = text + ".size";
+        std::replace(scan.columns.begin(), scan.columns.end(), text, name);
+        for (NamedColumn& column : raw.columns)
+            if (column.name == text) column = {name, length->type, ColumnPtr(createColumn(*length->type))};
+        for (NamedColumn& column : header.columns)
+            if (column.name == source.id + "." + text) column = {length->name, length->type, ColumnPtr(createColumn(*length->type))};
+        for (NamedExpression& column : rename.columns)
+            if (column.name == source.id + "." + text) column = {length->name, inputExpression(name, length->type)};
     }
     rename.input = makeStep(std::move(scan), std::move(raw));
     setStep(makeStep(std::move(rename), std::move(header)));

@@ -29,6 +29,7 @@ struct ScanWork {
     Block header;
     std::vector<PartColumn> columns;           // what blocks hold
     std::vector<PartColumn> prewhere_columns;  // what the condition wants
+    std::vector<std::string> sizes;            // those of `columns` that are lengths of texts
     std::vector<PartColumn> late_columns;      // of `columns`, those that the condition did not want
     std::vector<ScanTask> tasks;
     std::atomic<size_t> next = 0;
@@ -81,7 +82,7 @@ private:
         mask_.reset();
         if (work_->request.prewhere)
             early_ = std::make_unique<PartReader>(task_.part, work_->prewhere_columns);
-        late_ = std::make_unique<PartReader>(task_.part, work_->late_columns);
+        late_ = std::make_unique<PartReader>(task_.part, work_->late_columns, work_->sizes);
         if (task_.part->hasRowMask())
             mask_ = std::make_unique<PartReader>(
                 task_.part, std::vector<PartColumn>{{Part::kRowMaskColumn, types::uint8()}});
@@ -143,30 +144,14 @@ private:
         const Block& early, const Mask& mask, size_t first, size_t last, size_t& read_bytes) {
         const size_t kept = countKept(mask.span());
         if (kept == 0) return std::nullopt;
-        const PartIndex& index = task_.part->index();
-        Ranges surviving;
-        Mask late_mask;
-        for (size_t granule = first; granule < last; ++granule) {
-            const std::span<const uint8_t> rows = mask.span().subspan(
-                index.rowsBetween(first, granule), index.rowsBetween(granule, granule + 1));
-            if (std::none_of(rows.begin(), rows.end(), [](uint8_t byte) { return byte != 0; })) continue;
-            late_mask.append(rows);
-            if (!surviving.empty() && surviving.back().second == granule)
-                ++surviving.back().second;
-            else
-                surviving.emplace_back(granule, granule + 1);
-        }
-        const std::vector<ColumnPtr> late = late_->read(surviving);
+        const std::vector<ColumnPtr> late = late_->readKept(first, last, mask.span(), kept, read_bytes);
         Block block;
         block.rows = kept;
         size_t next_late = 0;
         for (const PartColumn& column : work_->columns) {
             const auto at = early.find(column.name);
-            const bool all_early = kept == mask.size();
             ColumnPtr values = at ? early.columns[*at].column : late[next_late++];
-            if (!at) read_bytes += values->dataBytes();
-            if (at ? !all_early : kept != late_mask.size())
-                values = values->filter(at ? mask.span() : late_mask.span(), kept);
+            if (at && kept != mask.size()) values = values->filter(mask.span(), kept);
             block.columns.push_back({column.name, column.type, std::move(values)});
         }
         return block;
@@ -182,10 +167,22 @@ private:
     size_t pending_row_ = 0;
 };
 
+/// The String column whose lengths `name` stands for; a column of that very name comes first.
+const ColumnDefinition* sizedText(const TableSchema& schema, const std::string& name) {
+    if (schema.find(name)) return nullptr;
+    const std::optional<std::string> text = sizedColumn(name);
+    const ColumnDefinition* column = text ? schema.find(*text) : nullptr;
+    return column && column->type->kind() == TypeKind::String ? column : nullptr;
+}
+
 std::vector<PartColumn> columnsOf(const TableSchema& schema, const std::vector<std::string>& names) {
     std::vector<PartColumn> columns;
     for (const std::string& name : names) {
         const ColumnDefinition* column = schema.find(name);
+        if (sizedText(schema, name)) {
+            columns.push_back({name, types::uint64()});
+            continue;
+        }
         if (!column)
             throw Error(ErrorCode::NOT_FOUND_COLUMN_IN_BLOCK, "There is no column {} in table {}.{}", name,
                         schema.database, schema.name);
@@ -226,6 +223,8 @@ std::vector<BlockSourcePtr> scanParts(const PartSnapshot& snapshot, const ScanRe
     auto work = std::make_shared<ScanWork>();
     work->request = request;
     work->columns = columnsOf(*snapshot.schema, request.columns);
+    for (const PartColumn& column : work->columns)
+        if (sizedText(*snapshot.schema, column.name)) work->sizes.push_back(column.name);
     for (const PartColumn& column : work->columns)
         work->header.columns.push_back({column.name, column.type, createColumn(*column.type)});
     if (request.prewhere) work->prewhere_columns = columnsOf(*snapshot.schema, request.prewhere->columns);

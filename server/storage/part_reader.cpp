@@ -4,6 +4,9 @@
 
 #include "common/base/error.h"
 #include "common/columns/create_column.h"
+#include "common/columns/fixed_column.h"
+#include "common/columns/selection.h"
+#include "common/columns/string_column.h"
 #include "server/storage/decoded_cache.h"
 #include "server/storage/stream_path.h"
 
@@ -29,7 +32,24 @@ bool hasState(const Type& type) {
                        [](const TypePtr& child) { return hasState(*child); });
 }
 
+ColumnPtr sizesOf(const Column& texts) {
+    const PodVector<uint64_t>& ends = as<StringColumn>(texts).ends();
+    PodVector<uint64_t> sizes(ends.size());
+    uint64_t start = 0;
+    for (size_t row = 0; row < ends.size(); ++row) {
+        sizes[row] = ends[row] - start;
+        start = ends[row];
+    }
+    return std::make_shared<FixedColumn<uint64_t>>(std::move(sizes));
+}
+
 }  // namespace
+
+std::optional<std::string> sizedColumn(const std::string& name) {
+    constexpr std::string_view kSuffix = ".size";
+    if (!name.ends_with(kSuffix)) return std::nullopt;
+    return name.substr(0, name.size() - kSuffix.size());
+}
 
 void setColumnConverter(ColumnConverter converter) { column_converter = converter; }
 
@@ -173,11 +193,19 @@ void PartColumnReader::reserve(size_t rows) {
     if (decoder_) decoder_->reserve(rows);
 }
 
-PartReader::PartReader(std::shared_ptr<const Part> part, std::vector<PartColumn> columns)
+PartReader::PartReader(std::shared_ptr<const Part> part,
+                       std::vector<PartColumn> columns,
+                       const std::vector<std::string>& sizes)
     : part_(std::move(part)),
       columns_(std::move(columns)),
+      gives_sizes_(columns_.size()),
       readers_(columns_.size()),
       cacheable_(columns_.size()) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        if (std::find(sizes.begin(), sizes.end(), columns_[i].name) == sizes.end()) continue;
+        gives_sizes_[i] = true;
+        columns_[i] = {*sizedColumn(columns_[i].name), types::string()};
+    }
     const bool use_cache = part_->cache() && part_->cache()->enabled();
     for (size_t i = 0; i < columns_.size(); ++i)
         cacheable_[i] = use_cache && part_->find(columns_[i].name) && !hasState(*columns_[i].type);
@@ -216,22 +244,33 @@ ColumnPtr PartReader::decodeForCache(size_t position, const GranuleRanges& range
     }
 }
 
+ColumnPtr PartReader::cachedChunk(size_t position, size_t chunk, bool wanted) {
+    const PartIndex& index = part_->index();
+    DecodedCache& cache = *part_->cache();
+    // The type is in the key, because ALTER changes it.
+    const std::string key = columns_[position].name + " " + columns_[position].type->name();
+    ColumnPtr whole = cache.find(part_->id(), key, chunk);
+    if (whole || !wanted) return whole;
+    const size_t begin = chunk * index.chunk_granules;
+    whole = decodeForCache(position, {{begin, std::min(begin + index.chunk_granules, index.granules())}});
+    if (whole) cache.insert(part_->id(), key, chunk, whole);
+    return whole;
+}
+
 ColumnPtr PartReader::readColumn(size_t position, const GranuleRanges& ranges) {
+    const ColumnPtr values = readSource(position, ranges);
+    return gives_sizes_[position] ? sizesOf(*values) : values;
+}
+
+ColumnPtr PartReader::readSource(size_t position, const GranuleRanges& ranges) {
     const PartIndex& index = part_->index();
     if (!cacheable_[position] || ranges.empty()) return decode(position, ranges);
     const size_t chunk = ranges.front().first / index.chunk_granules;
     const size_t begin = chunk * index.chunk_granules;
     const size_t end = std::min(begin + index.chunk_granules, index.granules());
     if (ranges.back().second > end) return decode(position, ranges);
-    DecodedCache& cache = *part_->cache();
-    // The type is in the key, because ALTER changes it.
-    const std::string key = columns_[position].name + " " + columns_[position].type->name();
-    ColumnPtr whole = cache.find(part_->id(), key, chunk);
     const bool wants_whole = ranges.size() == 1 && ranges[0].first == begin && ranges[0].second == end;
-    if (!whole && wants_whole) {
-        whole = decodeForCache(position, ranges);
-        if (whole) cache.insert(part_->id(), key, chunk, whole);
-    }
+    const ColumnPtr whole = cachedChunk(position, chunk, wants_whole);
     if (!whole) return decode(position, ranges);
     if (wants_whole) return whole;
     if (ranges.size() == 1)
@@ -241,6 +280,63 @@ ColumnPtr PartReader::readColumn(size_t position, const GranuleRanges& ranges) {
     for (const auto& [first, last] : ranges)
         pieces->insertRange(*whole, index.rowsBetween(begin, first), index.rowsBetween(first, last));
     return pieces;
+}
+
+struct PartReader::Selection {
+    size_t kept = 0;
+    GranuleRanges ranges = {};  // with a row that is kept
+    Mask range_mask = {};       // over the rows of these
+    size_t chunk = 0;
+    std::span<const uint8_t> chunk_mask = {};  // over the rows of the whole chunk
+    Mask own_chunk_mask = {};
+    bool most_granules = false;
+};
+
+std::vector<ColumnPtr> PartReader::readKept(
+    size_t first, size_t last, std::span<const uint8_t> mask, size_t kept, size_t& read_bytes) {
+    const PartIndex& index = part_->index();
+    Selection selection{.kept = kept, .chunk = first / index.chunk_granules};
+    size_t granules = 0;
+    for (size_t granule = first; granule < last; ++granule) {
+        const std::span<const uint8_t> rows =
+            mask.subspan(index.rowsBetween(first, granule), index.rowsBetween(granule, granule + 1));
+        if (countKept(rows) == 0) continue;
+        ++granules;
+        selection.range_mask.append(rows);
+        if (!selection.ranges.empty() && selection.ranges.back().second == granule)
+            ++selection.ranges.back().second;
+        else
+            selection.ranges.emplace_back(granule, granule + 1);
+    }
+    const size_t begin = selection.chunk * index.chunk_granules;
+    const size_t end = std::min(begin + index.chunk_granules, index.granules());
+    selection.most_granules = 2 * granules >= end - begin;
+    selection.chunk_mask = mask;
+    if (first != begin || last != end) {
+        selection.own_chunk_mask.resizeZeroed(index.rowsBetween(begin, end));
+        std::copy(mask.begin(), mask.end(), selection.own_chunk_mask.begin() + index.rowsBetween(begin, first));
+        selection.chunk_mask = selection.own_chunk_mask.span();
+    }
+    std::vector<ColumnPtr> read;
+    for (size_t i = 0; i < columns_.size(); ++i) read.push_back(readKeptColumn(i, selection, read_bytes));
+    return read;
+}
+
+ColumnPtr PartReader::readKeptColumn(size_t position, const Selection& selection, size_t& read_bytes) {
+    const size_t rows = selection.range_mask.size();
+    // A chunk in the cache is filtered as it is; its granules are copied by nobody.
+    if (cacheable_[position]) {
+        if (ColumnPtr whole = cachedChunk(position, selection.chunk, selection.most_granules)) {
+            if (gives_sizes_[position]) whole = sizesOf(*whole);
+            read_bytes += whole->dataBytes() * rows / std::max<size_t>(1, whole->size());
+            if (selection.kept == whole->size()) return whole;
+            return whole->filter(selection.chunk_mask, selection.kept);
+        }
+    }
+    ColumnPtr values = decode(position, selection.ranges);
+    if (gives_sizes_[position]) values = sizesOf(*values);
+    read_bytes += values->dataBytes();
+    return selection.kept == rows ? values : values->filter(selection.range_mask.span(), selection.kept);
 }
 
 }  // namespace shardd::storage

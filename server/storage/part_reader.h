@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,9 @@ private:
     size_t default_rows_ = 0;
 };
 
+/// "text.size" is a column of lengths that scans offer beside a String column `text`; nothing for other names.
+std::optional<std::string> sizedColumn(const std::string& name);
+
 using GranuleRanges = std::vector<std::pair<size_t, size_t>>;  // first, last (not included); ascending
 
 /// Several columns of one part, through the cache of decoded columns when there is one.
@@ -56,20 +61,37 @@ using GranuleRanges = std::vector<std::pair<size_t, size_t>>;  // first, last (n
 /// Threads: one at a time.
 class PartReader {
 public:
-    PartReader(std::shared_ptr<const Part> part, std::vector<PartColumn> columns);
+    /// Columns whose names are in `sizes` are the lengths of the String column that sizedColumn() tells.
+    PartReader(std::shared_ptr<const Part> part,
+               std::vector<PartColumn> columns,
+               const std::vector<std::string>& sizes = {});
 
     /// The rows of the granules in `ranges`, in order. Only ranges within one chunk
     /// (PartIndex::chunk_granules) are cached.
     std::vector<ColumnPtr> read(const GranuleRanges& ranges);
 
+    /// The rows of granules first … last - 1, all within one chunk, that a mask over these rows keeps, `kept` of
+    /// them and at least one. Granules without such a row are not read. Adds the bytes of those that are to
+    /// `read_bytes`.
+    std::vector<ColumnPtr> readKept(
+        size_t first, size_t last, std::span<const uint8_t> mask, size_t kept, size_t& read_bytes);
+
 private:
+    /// What readKept() works out once for all columns.
+    struct Selection;
+
+    ColumnPtr readKeptColumn(size_t position, const Selection& selection, size_t& read_bytes);
+    /// The column's whole chunk from the cache; nullptr when it is not there and not put there.
+    ColumnPtr cachedChunk(size_t position, size_t chunk, bool wanted);
     ColumnPtr readColumn(size_t position, const GranuleRanges& ranges);
+    ColumnPtr readSource(size_t position, const GranuleRanges& ranges);
     ColumnPtr decode(size_t position, const GranuleRanges& ranges);
     /// Decoded on the cache's account; nullptr when it has no memory for it.
     ColumnPtr decodeForCache(size_t position, const GranuleRanges& ranges);
 
     std::shared_ptr<const Part> part_;
-    std::vector<PartColumn> columns_;
+    std::vector<PartColumn> columns_;  // as they are stored
+    std::vector<bool> gives_sizes_;
     std::vector<std::unique_ptr<PartColumnReader>> readers_;  // made when a column is first decoded
     std::vector<bool> cacheable_;
 };
