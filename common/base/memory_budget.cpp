@@ -1,7 +1,9 @@
 #include "common/base/memory_budget.h"
 
 #include <cstdlib>
+#include <iterator>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "common/base/error.h"
@@ -11,6 +13,23 @@ namespace shardd {
 namespace {
 
 thread_local MemoryBudget* current_budget = nullptr;
+
+/// "12.13 MiB".
+std::string readableBytes(uint64_t bytes) {
+    constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    auto value = static_cast<double>(bytes);
+    size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+    return fmt::format("{:.2f} {}", value, kUnits[unit]);
+}
+
+/// "query 1234-…" is the Query memory limit, "user anna" the User one; that of all of them is the total.
+std::string_view limitName(std::string_view budget) {
+    if (budget.starts_with("query")) return "Query";
+    if (budget.starts_with("user")) return "User";
+    if (budget.starts_with("server")) return "(total)";
+    return budget;
+}
 
 }  // namespace
 
@@ -52,13 +71,9 @@ void MemoryBudget::charge(uint64_t bytes) {
     if (!refuser) return;
     const char* phase = phase_.load(std::memory_order_relaxed);
     throw Error(ErrorCode::MEMORY_LIMIT_EXCEEDED,
-                "Memory limit exceeded ({}): would use {} bytes (attempt to allocate {} bytes), maximum: {} bytes{}{}",
-                refuser->name_,
-                refuser->usedBytes() + bytes,
-                bytes,
-                refuser->limitBytes(),
-                phase ? ": while " : "",
-                phase ? phase : "");
+                "{} memory limit exceeded: would use {} (attempt to allocate chunk of {}), maximum: {}{}{}",
+                limitName(refuser->name_), readableBytes(refuser->usedBytes() + bytes), readableBytes(bytes),
+                readableBytes(refuser->limitBytes()), phase ? ": While executing " : "", phase ? phase : "");
 }
 
 bool MemoryBudget::tryCharge(uint64_t bytes) noexcept { return takeOrFindRefuser(bytes) == nullptr; }

@@ -148,14 +148,17 @@ void Daemon::Impl::prepareFolders() {
     files.createDirectories(config->path);
     status_file.emplace(config->path);
     pid_file.emplace(config->pid_file);
-    // What a crash left behind in here was for queries that are gone.
-    files.removeRecursively(config->tmp_path);
     files.createDirectories(config->tmp_path);
+    // What a crash left behind in here was for queries that are gone. The folder may not be ours alone.
+    for (const auto& entry : files.list(config->tmp_path))
+        if (entry.name.starts_with("tmp_") && !entry.is_directory)
+            files.removeFile(config->tmp_path + "/" + entry.name);
 }
 
 SystemSources Daemon::Impl::systemSources() {
     return {.catalog = &*catalog,
             .processes = &*processes,
+            .memory = memory,
             .config = [this] { return currentConfig(); },
             .clusters = [this] { return cluster->topology->all(); },
             .tcp_port = [this] { return tcp_port.load(); },

@@ -21,6 +21,33 @@ std::shared_ptr<MemoryBudget> ProcessList::makeBudget(const std::string& user,
     return MemoryBudget::create("query " + query_id, settings->max_memory_usage, parent);
 }
 
+std::optional<uint64_t> ProcessList::bytesLeft(const std::string& user) const {
+    std::optional<uint64_t> least;
+    const auto take = [&](const MemoryBudget& budget) {
+        const uint64_t limit = budget.limitBytes();
+        if (limit == 0) return;
+        const uint64_t used = std::min(limit, budget.usedBytes());
+        least = std::min(least.value_or(limit), limit - used);
+    };
+    take(*server_memory_);
+    const std::lock_guard lock(mutex_);
+    if (const auto found = user_memory_.find(user); found != user_memory_.end()) take(*found->second);
+    return least;
+}
+
+std::shared_ptr<exec::DiskQuota> ProcessList::makeDiskQuota(const std::string& user,
+                                                            const Settings& settings) {
+    std::shared_ptr<exec::DiskQuota> parent;
+    {
+        const std::lock_guard lock(mutex_);
+        auto& slot = user_disk_[user];
+        if (!slot) slot = std::make_shared<exec::DiskQuota>(0);
+        parent = slot;
+    }
+    parent->setLimit(settings->max_temporary_data_on_disk_size_for_user);
+    return std::make_shared<exec::DiskQuota>(settings->max_temporary_data_on_disk_size_for_query, parent);
+}
+
 void ProcessList::add(const RunningQueryPtr& query) {
     RunningQueryPtr replaced;
     {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/protocol/packets.h"
 #include "config/settings.h"
 #include "config/users.h"
+#include "server/exec/temporary_file.h"
 #include "server/session/query.h"
 
 namespace shardd::daemon {
@@ -47,7 +49,7 @@ struct RunningQuery {
 
 using RunningQueryPtr = std::shared_ptr<RunningQuery>;
 
-/// All queries of the daemon, their limits, and the memory of each user.
+/// All queries of the daemon, their limits, and the memory and disk of each user.
 /// Threads: any.
 class ProcessList {
 public:
@@ -63,6 +65,12 @@ public:
     std::shared_ptr<MemoryBudget> makeBudget(const std::string& user,
                                              const std::string& query_id,
                                              const Settings& settings);
+
+    /// What the limits of the user and of the server still leave; nothing when there are none.
+    std::optional<uint64_t> bytesLeft(const std::string& user) const;
+
+    /// For temporary files of a query of `user`: below the user's.
+    std::shared_ptr<exec::DiskQuota> makeDiskQuota(const std::string& user, const Settings& settings);
 
     /// Errors: TOO_MANY_SIMULTANEOUS_QUERIES (202); QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING (216); with
     /// replace_running_query the other one is cancelled instead.
@@ -87,6 +95,7 @@ private:
     mutable std::mutex mutex_;  // guards what follows
     std::vector<RunningQueryPtr> queries_;
     std::map<std::string, std::shared_ptr<MemoryBudget>> user_memory_;
+    std::map<std::string, std::shared_ptr<exec::DiskQuota>> user_disk_;
 };
 
 }  // namespace shardd::daemon

@@ -1,5 +1,7 @@
 #include "server/daemon/query_settings.h"
 
+#include <cstdio>
+
 #include "common/base/error.h"
 #include "common/base/log.h"
 
@@ -111,7 +113,24 @@ exec::ExecSettings execSettings(const Settings& settings) {
     result.sort_overflow_throws = settings->sort_overflow_mode == OverflowMode::Throw;
     result.max_rows_in_distinct = settings->max_rows_in_distinct;
     result.distinct_overflow_throws = settings->distinct_overflow_mode == OverflowMode::Throw;
+    result.max_bytes_before_external_group_by = settings->max_bytes_before_external_group_by;
+    result.max_bytes_ratio_before_external_group_by =
+        static_cast<double>(settings->max_bytes_ratio_before_external_group_by);
+    result.group_by_two_level_threshold = settings->group_by_two_level_threshold;
+    result.group_by_two_level_threshold_bytes = settings->group_by_two_level_threshold_bytes;
     return result;
+}
+
+FrameOptions temporaryCodec(const Settings& settings) {
+    const std::string name = settings.get("temporary_files_codec");
+    if (name == "LZ4") return {.method = FrameMethod::Lz4};
+    if (name == "NONE") return {.method = FrameMethod::None};
+    if (name == "ZSTD") return {.method = FrameMethod::Zstd};
+    int level = 0;
+    if (std::sscanf(name.c_str(), "ZSTD(%d)", &level) == 1 && level >= 1 && level <= 22)
+        return {.method = FrameMethod::Zstd, .zstd_level = level};
+    throw Error(ErrorCode::UNKNOWN_CODEC,
+                "Unknown codec family: {} (temporary_files_codec is LZ4, ZSTD, ZSTD(level) or NONE)", name);
 }
 
 }  // namespace shardd::daemon

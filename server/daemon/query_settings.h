@@ -27,6 +27,9 @@ std::map<std::string, std::string> queryParameters(const session::QueryRequest& 
 /// What operators need to know.
 exec::ExecSettings execSettings(const Settings& settings);
 
+/// How temporary files are compressed. Errors: UNKNOWN_CODEC (432).
+FrameOptions temporaryCodec(const Settings& settings);
+
 /// The text of a value as it travels under the flag "custom": 'it\'s', UInt64_7, Bool_1.
 std::string textOfDump(std::string_view dump);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/error.h"
+#include "common/base/file_system.h"
 #include "server/daemon/query_planning.h"
 #include "server/daemon/query_settings.h"
 #include "server/daemon/statements.h"
@@ -117,6 +118,13 @@ void runStatement(const StatementContext& query) {
     checkDdl(*statement, settings, query.running->user);
     query.running->memory->setLimit(settings->max_memory_usage);
     query.context.settings = execSettings(settings);
+    query.context.settings.bytes_left_to_user = query.services.processes->bytesLeft(query.running->user);
+    query.context.temporary = {
+        .files = &localFileSystem(),
+        .path = query.services.config()->tmp_path,
+        .quota = query.services.processes->makeDiskQuota(query.running->user, settings),
+        .min_free_bytes = settings->min_free_disk_space_for_temporary_data,
+        .codec = temporaryCodec(settings)};
     if (const uint64_t most = query.services.config()->shardd.worker_threads)
         query.context.settings.max_threads = std::min<size_t>(query.context.settings.max_threads, most);
     const DeadlineTimer::Handle timer = startTimer(query, settings);

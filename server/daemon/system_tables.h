@@ -19,6 +19,7 @@ namespace shardd::daemon {
 struct SystemSources {
     storage::Catalog* catalog = nullptr;
     ProcessList* processes = nullptr;
+    std::shared_ptr<MemoryBudget> memory;  ///< of the server
     /// The configuration in force; replaced by a reload.
     std::function<std::shared_ptr<const Config>()> config;
     /// Those of the configuration and those that were formed, by name.

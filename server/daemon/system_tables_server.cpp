@@ -12,6 +12,7 @@
 #include "config/users.h"
 #include "server/aggregates/aggregate_list.h"
 #include "server/daemon/system_tables.h"
+#include "server/exec/group_spill.h"
 #include "server/functions/function_list.h"
 
 /// The system tables that show the server itself.
@@ -387,11 +388,39 @@ SystemRows timeZones(const SystemSources&) {
 }
 
 SystemRows metrics(const SystemSources& sources) {
-    SystemRow queries;
-    queries.set("metric", "Query");
-    queries.setSigned("value", static_cast<int64_t>(sources.processes->size()));
-    queries.set("description", "Number of executing queries");
-    return {queries};
+    SystemRows rows;
+    const auto add = [&](std::string_view metric, uint64_t value, std::string_view description) {
+        SystemRow row;
+        row.set("metric", metric);
+        row.setSigned("value", static_cast<int64_t>(value));
+        row.set("description", description);
+        rows.push_back(std::move(row));
+    };
+    add("Query", sources.processes->size(), "Number of executing queries");
+    add("TemporaryFilesForAggregation", exec::TemporaryFile::count(),
+        "Files on the disk that hold groups of GROUP BY");
+    add("MemoryTracking", sources.memory->usedBytes(), "Bytes of memory taken by queries and caches");
+    return rows;
+}
+
+SystemRows events(const SystemSources&) {
+    SystemRows rows;
+    const auto add = [&](std::string_view event, uint64_t value, std::string_view description) {
+        if (value == 0) return;
+        SystemRow row;
+        row.set("event", event);
+        row.setNumber("value", value);
+        row.set("description", description);
+        rows.push_back(std::move(row));
+    };
+    const exec::ExternalAggregationCounters& external = exec::externalAggregationCounters();
+    add("ExternalAggregationWritePart", external.written_parts.load(),
+        "How often a worker put its groups on the disk");
+    add("ExternalAggregationMerge", external.merges.load(), "GROUP BYs that read groups back from the disk");
+    add("ExternalAggregationCompressedBytes", external.file_bytes.load(),
+        "Bytes written to the disk for GROUP BY");
+    add("ExternalAggregationUncompressedBytes", external.data_bytes.load(), "The same before compression");
+    return rows;
 }
 
 SystemRows asynchronousMetrics(const SystemSources& sources) {
@@ -435,6 +464,7 @@ std::vector<SystemTableFiller> serverFillers() {
         {"storage_policies", storagePolicies},
         {"time_zones", timeZones},
         {"metrics", metrics},
+        {"events", events},
         {"asynchronous_metrics", asynchronousMetrics},
         {"user_directories", userDirectories},
     };

@@ -13,11 +13,7 @@ namespace shardd::exec {
 
 namespace {
 
-/// Rows that are looked up and added at a time: their places stay in the first cache.
-constexpr size_t kBatchRows = 1024;
-/// What a worker's table and rows may take of the second-level cache.
-constexpr size_t kSmallTableBytes = size_t{3} << 19;
-/// … and of the third while keys do repeat.
+/// What a worker's table and rows may take of the third-level cache while keys do repeat.
 constexpr size_t kLargeTableBytes = size_t{16} << 20;
 
 std::vector<TypePtr> plainKeyTypes(const Block& header, size_t keys) {
@@ -37,6 +33,7 @@ Aggregator::Groups::~Groups() {
                     for (size_t c = 0; c < functions.size(); ++c) functions[c]->destroy(row + offsets[c]);
         });
     };
+    for (const auto& part : keyless_parts) destroyAll(part->store.first());
     for (const auto& part : parts) {
         destroyAll(part->store.first());
         for (size_t p = 0; part->store.partitioned() && p < GroupStore::kPartitions; ++p)
@@ -49,8 +46,7 @@ Aggregator::Aggregator(AggregationPlan plan, Block header, QueryContext& context
       header_(std::move(header)),
       context_(context),
       key_types_(plainKeyTypes(header_, plan_.keys.size())),
-      layout_(key_types_),
-      groups_(std::make_shared<Groups>()) {
+      layout_(key_types_) {
     size_t at = layout_.rowBytes();
     format_.states_offset = at;
     for (const plan::AggregateCall& call : plan_.calls) {
@@ -61,7 +57,7 @@ Aggregator::Aggregator(AggregationPlan plan, Block header, QueryContext& context
         at += call.function->stateSize();
         needs_create_ |= !call.function->emptyIsZero();
         needs_destroy_ |= !call.function->trivialDestroy();
-        groups_->functions.push_back(call.function);
+        functions_.push_back(call.function);
     }
     alive_offset_ = at;
     at += needs_destroy_;
@@ -69,16 +65,26 @@ Aggregator::Aggregator(AggregationPlan plan, Block header, QueryContext& context
                                   [](const auto& call) { return call.function->stateAlignment() > 8; });
     const size_t alignment = wide ? 16 : 8;
     format_.row_bytes = std::max(alignment, (at + alignment - 1) / alignment * alignment);
-    groups_->offsets = offsets_;
-    groups_->alive_offset = alive_offset_;
-    groups_->needs_destroy = needs_destroy_;
-    groups_->row_bytes = format_.row_bytes;
+    groups_ = makeGroups();
     // Two slots a key.
-    small_keys_ = std::bit_floor(std::max<size_t>(kSmallTableBytes / (format_.row_bytes + 16), 2048));
+    small_keys_ =
+        std::bit_floor(std::max<size_t>(context.settings.group_table_bytes / (format_.row_bytes + 16), 2048));
     large_keys_ = std::bit_floor(std::max<size_t>(kLargeTableBytes / (format_.row_bytes + 16), 2048));
     workers_.resize(std::max<size_t>(1, context.settings.max_threads));
     for (auto& worker : workers_) worker = makeWorker();
     if (plan_.limit_groups != 0 && !plan_.keys.empty()) frozen_ = makeWorker();
+    if (plan_.max_groups != 0 && !plan_.keys.empty() && !frozen_) prepareMaximum();
+    prepareSpilling();
+}
+
+Aggregator::GroupsPtr Aggregator::makeGroups() const {
+    auto groups = std::make_shared<Groups>();
+    groups->functions = functions_;
+    groups->offsets = offsets_;
+    groups->alive_offset = alive_offset_;
+    groups->needs_destroy = needs_destroy_;
+    groups->row_bytes = format_.row_bytes;
+    return groups;
 }
 
 Aggregator::~Aggregator() = default;
@@ -87,6 +93,8 @@ std::unique_ptr<Aggregator::Worker> Aggregator::makeWorker() {
     auto worker = std::make_unique<Worker>();
     groups_->parts.push_back(std::make_unique<Part>());
     worker->part = groups_->parts.back().get();
+    groups_->keyless_parts.push_back(std::make_unique<Part>());
+    worker->keyless_part = groups_->keyless_parts.back().get();
     if (!plan_.keys.empty()) worker->table = makeKeyTable(layout_);
     return worker;
 }
@@ -104,7 +112,7 @@ void Aggregator::destroyStates(char* row) const noexcept {
 }
 
 char* Aggregator::newSingleRow(Worker& worker) {
-    char* row = worker.part->store.first().allocate(format_.row_bytes);
+    char* row = worker.keyless_part->store.first().allocate(format_.row_bytes);
     std::memset(row, 0, format_.row_bytes);
     createStates(row);
     return row;
@@ -149,14 +157,10 @@ Flow Aggregator::add(size_t worker_number, const Block& block) {
         return Flow::More;
     }
     if (frozen_) return addUpToLimit(worker_number, input);
-    addBlock(worker, input, worker.no_new_keys ? KeyTable::Mode::FindOnly : KeyTable::Mode::Insert);
-    return checkGroupLimit(worker);
-}
-
-void Aggregator::checkThrowLimit(size_t groups) const {
-    if (plan_.max_groups != 0 && plan_.overflow == plan::OverflowMode::Throw && groups > plan_.max_groups)
-        throw Error(ErrorCode::TOO_MANY_ROWS, "Limit for rows to GROUP BY exceeded: has {} rows, maximum: {}",
-                    groups, plan_.max_groups);
+    if (maximum_) return addWithinMaximum(worker, input);
+    addBlock(worker, input, KeyTable::Mode::Insert);
+    if (wantsToSpill(worker)) spill(worker);
+    return Flow::More;
 }
 
 void Aggregator::addDeferred(size_t worker_number, const Block& block, size_t call) {
@@ -164,58 +168,11 @@ void Aggregator::addDeferred(size_t worker_number, const Block& block, size_t ca
     const Input input = prepare(block, call);
     if (!plan_.keys.empty()) {
         addBlock(worker, input, KeyTable::Mode::Insert);
+        if (wantsToSpill(worker)) spill(worker);
         return;
     }
     if (!worker.single_row) worker.single_row = newSingleRow(worker);
     addStatesSingle(worker, input, worker.single_row);
-}
-
-Flow Aggregator::checkGroupLimit(Worker& worker) {
-    const size_t groups = worker.table->size();
-    if (plan_.max_groups == 0 || groups <= plan_.max_groups || worker.no_new_keys) return Flow::More;
-    switch (plan_.overflow) {
-        case plan::OverflowMode::Throw:
-            checkThrowLimit(groups);
-            return Flow::More;
-        case plan::OverflowMode::Break:
-            return Flow::Enough;
-        case plan::OverflowMode::Any:
-            worker.no_new_keys = true;
-            return Flow::More;
-    }
-    return Flow::More;
-}
-
-Flow Aggregator::addUpToLimit(size_t worker_number, const Input& input) {
-    if (!is_frozen_.load()) {
-        std::lock_guard lock(frozen_mutex_);
-        if (!is_frozen_.load()) {
-            addBlock(*frozen_, input, KeyTable::Mode::Insert);
-            if (frozen_->table->size() >= plan_.limit_groups) is_frozen_.store(true);
-            return Flow::More;
-        }
-    }
-    Worker& worker = *workers_[worker_number];
-    if (!worker.no_new_keys) {
-        copyFrozenKeys(worker);
-        worker.no_new_keys = true;
-    }
-    addBlock(worker, input, KeyTable::Mode::FindOnly);
-    return Flow::More;
-}
-
-/// The keys that count, with empty states.
-void Aggregator::copyFrozenKeys(Worker& worker) {
-    PodVector<char*> rows;
-    frozen_->part->store.first().forEachChunk(format_.row_bytes, [&](char* row, size_t count) {
-        for (size_t i = 0; i < count; ++i) rows.push_back(row + i * format_.row_bytes);
-    });
-    std::vector<ColumnPtr> keys;
-    for (MutableColumnPtr& column : layout_.unpack(rows.data(), rows.size()))
-        keys.push_back(std::move(column));
-    worker.batch.strings_stay = false;
-    for (size_t from = 0; from < rows.size(); from += kBatchRows)
-        placeByColumns(worker, keys, from, std::min(kBatchRows, rows.size() - from), KeyTable::Mode::Insert);
 }
 
 void Aggregator::addBlock(Worker& worker, const Input& input, KeyTable::Mode mode) {
@@ -315,7 +272,7 @@ KeyTable::Mode Aggregator::makeRoom(Worker& worker, size_t rows, KeyTable::Mode 
     }
     worker.looked_up += rows;
     if (table.fits(rows)) return mode;
-    const bool may_forget = plan_.max_groups == 0 && !frozen_;
+    const bool may_forget = (!maximum_ || !maximum_->counts) && !frozen_;
     const size_t limit = worker.part->store.partitioned() ? small_keys_ : large_keys_;
     const bool repeats = worker.looked_up >= table.size() + table.size() / 20;
     if (!may_forget || table.capacity() < 2 * small_keys_ || (repeats && table.capacity() < 2 * limit)) {
@@ -337,14 +294,14 @@ void Aggregator::lookUp(Worker& worker, char** places, KeyTable::Mode mode) {
     mode = makeRoom(worker, worker.batch.rows, mode);
     const bool wants_fresh = needs_create_ || needs_destroy_;
     worker.fresh.clear();
-    worker.table->lookUp(worker.batch, worker.part->store, format_, worker.part->arena, mode, places,
+    worker.table->lookUp(worker.batch, worker.part->store, format_, *worker.part->arena, mode, places,
                          wants_fresh ? &worker.fresh : nullptr);
     for (char* row : worker.fresh) createStates(row);
 }
 
 void Aggregator::addStates(
     Worker& worker, const Input& input, char* const* places, size_t from, size_t rows) {
-    Arena& arena = worker.part->arena;
+    Arena& arena = *worker.part->arena;
     if (worker.no_new_keys && plan_.overflow_row) {
         // Rows of keys that are left out go to the one row of all of them.
         if (!worker.overflow_row) worker.overflow_row = newSingleRow(worker);
@@ -364,7 +321,7 @@ void Aggregator::addStates(
 }
 
 void Aggregator::addStatesSingle(Worker& worker, const Input& input, char* row) {
-    Arena& arena = worker.part->arena;
+    Arena& arena = *worker.keyless_part->arena;
     for (const size_t c : input.calls) {
         const aggregates::AggregateFunction& function = *plan_.calls[c].function;
         if (!plan_.merges_states) {

@@ -4,8 +4,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "server/exec/group_spill.h"
 #include "server/exec/key_table.h"
 #include "server/exec/operator.h"
 #include "server/exec/query_context.h"
@@ -41,11 +43,15 @@ struct AggregationPlan {
 /// without being looked up. At the end rows of equal keys are merged, partition by partition, in parallel,
 /// each in cache, and each partition is pushed on the moment it is finished.
 ///
+/// When the query's memory passes max_bytes_before_external_group_by, workers put their groups on the disk,
+/// partition by partition, and begin anew; the end then takes one partition after the other from there.
+///
 /// Threads: add() by each worker for itself; finish() by one thread, which takes others from the pool.
 class Aggregator {
 public:
     /// `header` are the columns that come out: keys, then calls. Calls without header columns (totals) may be
     /// taken by finishedRow() instead.
+    /// Errors: BAD_ARGUMENTS for a max_bytes_ratio_before_external_group_by outside [0, 1).
     Aggregator(AggregationPlan plan, Block header, QueryContext& context);
     ~Aggregator();
 
@@ -63,8 +69,10 @@ private:
     struct Part;    // what one worker adds to Groups
     struct Worker;
     struct Input;
+    struct Maximum;
+    using GroupsPtr = std::shared_ptr<Groups>;
 
-    Worker& workerAt(size_t worker);
+    GroupsPtr makeGroups() const;
     std::unique_ptr<Worker> makeWorker();
     Input prepare(const Block& block, std::optional<size_t> only_call = {}) const;
     void addBlock(Worker& worker, const Input& input, KeyTable::Mode mode);
@@ -87,10 +95,14 @@ private:
     void createStates(char* row) const;
     void destroyStates(char* row) const noexcept;
     char* newSingleRow(Worker& worker);
-    Flow checkGroupLimit(Worker& worker);
+
+    void prepareMaximum();
     void checkThrowLimit(size_t groups) const;
+    Flow addWithinMaximum(Worker& worker, const Input& input);
+    void countGroups();
+    void takeKnownKeys(Worker& worker);
     Flow addUpToLimit(size_t worker, const Input& input);
-    void copyFrozenKeys(Worker& worker);
+    void insertKeysOf(Worker& worker, const PodVector<char*>& rows);
 
     void mergeRow(char* into, char* from, Arena& arena) const;
     void finishKeyless(Sink& sink);
@@ -101,10 +113,18 @@ private:
                    const PodVector<char*>& rows,
                    Arena& arena,
                    PodVector<char*>& groups) const;
-    Flow emit(size_t worker, char* const* rows, size_t count, Sink& sink) const;
+    Flow emit(size_t worker, char* const* rows, size_t count, Sink& sink, const GroupsPtr& holder) const;
     void findRankedCall(Sink& sink);
     void dropHopeless(PodVector<char*>& rows) const;
-    Block makeBlock(char* const* rows, size_t count) const;
+    /// `holder` keeps what the rows point to; columns of states hold it.
+    Block makeBlock(char* const* rows, size_t count, const GroupsPtr& holder) const;
+
+    void prepareSpilling();
+    bool wantsToSpill(const Worker& worker) const;
+    void spill(Worker& worker);
+    void finishSpilled(Sink& sink);
+    size_t sharesOf(std::span<const GroupSpill* const> spills, size_t partition, size_t threads) const;
+    GroupsPtr readSpilled(KeyTable& table, SpilledGroups& spilled) const;
 
     AggregationPlan plan_;
     Block header_;
@@ -112,21 +132,29 @@ private:
     std::vector<TypePtr> key_types_;  // without LowCardinality
     KeyLayout layout_;
     GroupRowFormat format_;
-    std::vector<size_t> offsets_;  // of the calls' states in a row
-    size_t alive_offset_ = 0;      // of the flag in rows whose states must be destroyed
+    std::vector<aggregates::AggregateFunctionPtr> functions_;  // of the calls
+    std::vector<size_t> offsets_;                              // of the calls' states in a row
+    size_t alive_offset_ = 0;  // of the flag in rows whose states must be destroyed
     bool needs_create_ = false;
     bool needs_destroy_ = false;
     size_t small_keys_ = 0;  // that a table holds within a worker's share of the cache
     size_t large_keys_ = 0;  // … before it is forgotten even if keys repeat
-    std::shared_ptr<Groups> groups_;
+    GroupsPtr groups_;
     std::vector<std::unique_ptr<Worker>> workers_;
 
     TopFilter* top_filter_ = nullptr;  // of the next operator, when it ranks groups by a call's result
     size_t ranked_call_ = 0;
 
+    std::unique_ptr<Maximum> maximum_;  // with max_groups
+
     std::mutex frozen_mutex_;         // guards frozen_ while keys are still taken in
     std::unique_ptr<Worker> frozen_;  // with limit_groups: the groups that count
     std::atomic<bool> is_frozen_ = false;
+
+    uint64_t spill_bytes_ = 0;   // memory of the query from which on groups go to the disk; 0: never
+    uint64_t bytes_before_ = 0;  // memory of the query before this aggregation
+    std::optional<SpillFormat> spill_format_;
+    std::atomic<bool> spilled_ = false;
 };
 
 }  // namespace shardd::exec

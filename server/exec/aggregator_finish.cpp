@@ -14,12 +14,6 @@ constexpr size_t kMergeBatch = 1024;
 /// Up to so many rows one thread merges quicker than several can be woken.
 constexpr size_t kFewRows = 2048;
 
-void collectRows(const GroupRows& rows, size_t row_bytes, PodVector<char*>& out) {
-    rows.forEachChunk(row_bytes, [&](char* row, size_t count) {
-        for (size_t i = 0; i < count; ++i) out.push_back(row + i * row_bytes);
-    });
-}
-
 }  // namespace
 
 void Aggregator::mergeRow(char* into, char* from, Arena& arena) const {
@@ -28,7 +22,7 @@ void Aggregator::mergeRow(char* into, char* from, Arena& arena) const {
     destroyStates(from);
 }
 
-Block Aggregator::makeBlock(char* const* rows, size_t count) const {
+Block Aggregator::makeBlock(char* const* rows, size_t count, const GroupsPtr& holder) const {
     Block block;
     block.rows = count;
     std::vector<MutableColumnPtr> keys = layout_.unpack(rows, count);
@@ -54,13 +48,14 @@ Block Aggregator::makeBlock(char* const* rows, size_t count) const {
             PodVector<char*> states(count);
             for (size_t i = 0; i < count; ++i) states[i] = rows[i] + offsets_[c];
             block.columns.push_back({column.name, column.type,
-                                     std::make_shared<StateColumn>(function, std::move(states), groups_)});
+                                     std::make_shared<StateColumn>(function, std::move(states), holder)});
         }
     }
     return block;
 }
 
-Flow Aggregator::emit(size_t worker, char* const* rows, size_t count, Sink& sink) const {
+Flow Aggregator::emit(
+    size_t worker, char* const* rows, size_t count, Sink& sink, const GroupsPtr& holder) const {
     const size_t most = context_.settings.max_block_rows;
     context_.progress.groups.fetch_add(count, std::memory_order_relaxed);
     PodVector<char*> wanted;
@@ -71,7 +66,7 @@ Flow Aggregator::emit(size_t worker, char* const* rows, size_t count, Sink& sink
         wanted.append(rows + from, part);
         if (top_filter_ && top_filter_->active()) dropHopeless(wanted);
         Flow flow = Flow::More;
-        if (!wanted.empty()) flow = sink.consume(worker, makeBlock(wanted.data(), wanted.size()));
+        if (!wanted.empty()) flow = sink.consume(worker, makeBlock(wanted.data(), wanted.size(), holder));
         if (plan_.finish)
             for (size_t i = 0; i < part; ++i) destroyStates(rows[from + i]);
         if (flow == Flow::Enough) return Flow::Enough;
@@ -113,7 +108,7 @@ void Aggregator::dropHopeless(PodVector<char*>& rows) const {
 }
 
 void Aggregator::finish(Sink& sink) {
-    context_.memory->setPhase("merging groups");
+    context_.memory->setPhase("ConvertingAggregatedToChunksTransform");
     findRankedCall(sink);
     if (plan_.keys.empty()) {
         finishKeyless(sink);
@@ -131,7 +126,9 @@ void Aggregator::finish(Sink& sink) {
     }
     const bool overflows = std::any_of(workers_.begin(), workers_.end(),
                                        [](const auto& worker) { return worker->overflow_row; });
-    if (filled.size() == 1 && !filled[0]->part->store.partitioned() && !overflows)
+    if (spilled_.load())
+        finishSpilled(sink);
+    else if (filled.size() == 1 && !filled[0]->part->store.partitioned())
         finishUnmerged(*filled[0], sink);
     else if (!filled.empty())
         finishPartitions(sink, total_rows);
@@ -146,11 +143,11 @@ void Aggregator::finishKeyless(Sink& sink) {
         if (!all)
             all = worker->single_row;
         else
-            mergeRow(all, worker->single_row, first.part->arena);
+            mergeRow(all, worker->single_row, *first.keyless_part->arena);
     }
     if (!all && plan_.empty_result_without_input) return;
     if (!all) all = newSingleRow(first);
-    emit(0, &all, 1, sink);
+    emit(0, &all, 1, sink, groups_);
 }
 
 void Aggregator::finishOverflow(Sink& sink) {
@@ -160,13 +157,13 @@ void Aggregator::finishOverflow(Sink& sink) {
         if (!all)
             all = worker->overflow_row;
         else
-            mergeRow(all, worker->overflow_row, workers_[0]->part->arena);
+            mergeRow(all, worker->overflow_row, *workers_[0]->keyless_part->arena);
     }
     if (!plan_.overflow_row) return;
     Block block;
     block.rows = 1;
     block.is_overflows = true;
-    const Block values = makeBlock(&all, 1);
+    const Block values = makeBlock(&all, 1, groups_);
     for (size_t i = 0; i < values.columns.size(); ++i) {
         NamedColumn column = values.columns[i];
         if (i < plan_.keys.size()) {
@@ -190,7 +187,8 @@ void Aggregator::finishUnmerged(Worker& worker, Sink& sink) {
     parallel(context_, std::min(blocks, workers_.size()), [&](size_t number) {
         for (size_t block = next.fetch_add(1); block < blocks && !enough.load(); block = next.fetch_add(1)) {
             const size_t from = block * most;
-            if (emit(number, rows.data() + from, std::min(most, rows.size() - from), sink) == Flow::Enough)
+            if (emit(number, rows.data() + from, std::min(most, rows.size() - from), sink, groups_) ==
+                Flow::Enough)
                 enough.store(true);
         }
     });
@@ -240,18 +238,15 @@ void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
         collectRows(part->store.first(), format_.row_bytes, rows);
         PodVector<uint64_t> hashes(rows.size());
         workers_[0]->table->hashesOf(rows.data(), rows.size(), hashes.data());
-        for (const auto& worker : workers_)
-            if (worker->overflow_row)
-                std::replace(rows.begin(), rows.end(), worker->overflow_row, static_cast<char*>(nullptr));
         for (size_t i = 0; i < rows.size(); ++i)
-            if (rows[i]) early[GroupStore::partitionOf(hashes[i]) / per_task].push_back(rows[i]);
+            early[GroupStore::partitionOf(hashes[i]) / per_task].push_back(rows[i]);
     }
 
     const size_t threads = std::min(workers_.size(), partitions);
     std::vector<Arena*> arenas;
     for (size_t i = 0; i < threads; ++i) {
         groups_->parts.push_back(std::make_unique<Part>());
-        arenas.push_back(&groups_->parts.back()->arena);
+        arenas.push_back(&*groups_->parts.back()->arena);
     }
     for (auto& worker : workers_) worker->table.reset();
     std::atomic<size_t> next = 0;
@@ -269,7 +264,7 @@ void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
             PodVector<char*> groups;
             mergeRows(*table, rows, *arenas[number], groups);
             checkThrowLimit(all_groups.fetch_add(groups.size()) + groups.size());
-            if (emit(number, groups.data(), groups.size(), sink) == Flow::Enough) enough.store(true);
+            if (emit(number, groups.data(), groups.size(), sink, groups_) == Flow::Enough) enough.store(true);
             if (!plan_.finish) continue;
             for (const auto& part : groups_->parts)
                 for (size_t p = task * per_task; part->store.partitioned() && p < (task + 1) * per_task; ++p)

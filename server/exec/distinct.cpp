@@ -1,93 +1,174 @@
-#include <mutex>
+#include <algorithm>
+#include <atomic>
+#include <cstring>
 
+#include "common/columns/create_column.h"
+#include "common/columns/dictionary_column.h"
+#include "server/exec/float_keys.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
-#include "server/exec/row_set.h"
+#include "server/exec/shared_keys.h"
 
 namespace shardd::exec {
 
 namespace {
 
-std::vector<ColumnPtr> fullColumns(const Block& block, const std::vector<std::string>& names) {
+std::vector<TypePtr> plainTypes(const Block& header, const std::vector<std::string>& names) {
+    std::vector<TypePtr> types;
+    for (const std::string& name : names) types.push_back(removeLowCardinality(header.get(name).type));
+    if (types.empty()) types.push_back(types::uint8());  // all rows have the one key
+    return types;
+}
+
+std::vector<ColumnPtr> plainColumns(const Block& block, const std::vector<std::string>& names) {
     std::vector<ColumnPtr> columns;
-    for (const std::string& name : names) columns.push_back(full(block.get(name).column));
+    for (const std::string& name : names) columns.push_back(fullPlain(block.get(name).column));
+    if (columns.empty())
+        columns.push_back(fullPlain(createConstColumn(*types::uint8(), Value(uint64_t{0}), block.rows)));
     return columns;
 }
 
+/// DISTINCT: rows go on the moment their key is met for the first time. A worker first leaves out what it
+/// met itself lately, and only asks about the rest.
 class DistinctSink final : public ForwardingSink {
 public:
-    DistinctSink(const plan::DistinctStep& step, QueryContext& context, Sink& next)
-        : ForwardingSink(next), step_(step), context_(context) {}
+    DistinctSink(const plan::DistinctStep& step, const StepPlace& place, bool by_value, Sink& next)
+        : ForwardingSink(next),
+          step_(step),
+          by_value_(by_value),
+          context_(place.context),
+          seen_(plainTypes(step.input->header, step.columns), 0) {
+        for (size_t i = 0; i < place.context.settings.max_threads; ++i)
+            workers_.push_back(std::make_unique<Worker>(seen_.layout()));
+    }
 
-    Flow consume(size_t worker, Block block) override {
-        const std::vector<ColumnPtr> columns = fullColumns(block, step_.columns);
-        PodVector<RowIndex> fresh;
-        bool enough = false;
-        {
-            std::lock_guard lock(mutex_);
-            if (isComplete()) return Flow::Enough;
-            const size_t before = seen_.size();
-            PodVector<uint64_t> numbers;
-            seen_.insert(columns, block.rows, numbers);
-            size_t next = before;
-            for (size_t i = 0; i < block.rows; ++i)
-                if (numbers[i] == next) {
-                    fresh.push_back(static_cast<RowIndex>(i));
-                    ++next;
-                }
-            checkLimit();
-            enough = isComplete();
+    Flow consume(size_t worker_number, Block block) override {
+        context_.check();
+        if (isComplete()) return Flow::Enough;
+        Worker& worker = *workers_[worker_number];
+        const PodVector<RowIndex> fresh = takeNew(worker, block);
+        checkLimit();
+        if (!fresh.empty()) {
+            Block rows = fresh.size() == block.rows ? std::move(block) : block.gather(fresh.span());
+            if (next_.consume(worker_number, std::move(rows)) == Flow::Enough) return Flow::Enough;
         }
-        if (fresh.empty()) return enough ? Flow::Enough : Flow::More;
-        Block rows = fresh.size() == block.rows ? std::move(block) : block.gather(fresh.span());
-        if (next_.consume(worker, std::move(rows)) == Flow::Enough) return Flow::Enough;
-        return enough ? Flow::Enough : Flow::More;
+        return isComplete() ? Flow::Enough : Flow::More;
     }
 
 private:
+    struct Worker {
+        explicit Worker(const KeyLayout& layout) : recent(layout) {}
+
+        RecentKeys recent;
+        SharedKeys::Scratch scratch;
+        KeyBatch keys;
+        PodVector<RowIndex> candidates;
+        ColumnPtr dictionary;  // whose codes these are
+        Mask met_codes;
+    };
+
+    /// The rows whose keys nobody met before, in order.
+    PodVector<RowIndex> takeNew(Worker& worker, const Block& block) {
+        worker.candidates.clear();
+        if (const DictionaryColumn* dictionary = onlyDictionary(block)) {
+            takeNewCodes(worker, *dictionary);
+            if (worker.candidates.empty()) return {};
+            ColumnPtr keys = fullPlain(dictionary->gather(worker.candidates.span()));
+            if (by_value_) keys = withOneZeroAndOneNan(keys);
+            seen_.layout().pack({&keys, 1}, 0, keys->size(), worker.scratch.keys);
+            return visit(worker);
+        }
+        std::vector<ColumnPtr> columns = plainColumns(block, step_.columns);
+        if (by_value_)
+            for (ColumnPtr& column : columns) column = withOneZeroAndOneNan(column);
+        seen_.layout().pack(columns, 0, block.rows, worker.keys);
+        worker.recent.takeNew(worker.keys, worker.candidates);
+        if (worker.candidates.empty()) return {};
+        selectKeys(seen_.layout(), worker.keys, worker.candidates.span(), worker.scratch.keys);
+        return visit(worker);
+    }
+
+    PodVector<RowIndex> visit(Worker& worker) {
+        PodVector<RowIndex> fresh;
+        seen_.visit(worker.scratch, [&](RowIndex i, char* /*state*/, bool is_new) {
+            if (is_new) fresh.push_back(worker.candidates[i]);
+        });
+        std::sort(fresh.begin(), fresh.end());
+        rows_.fetch_add(fresh.size());
+        return fresh;
+    }
+
+    const DictionaryColumn* onlyDictionary(const Block& block) const {
+        if (step_.columns.size() != 1) return nullptr;
+        const ColumnPtr& column = block.get(step_.columns[0]).column;
+        return column->kind() == ColumnKind::Dictionary ? static_cast<const DictionaryColumn*>(column.get())
+                                                        : nullptr;
+    }
+
+    static void takeNewCodes(Worker& worker, const DictionaryColumn& dictionary) {
+        if (worker.dictionary != dictionary.keys()) {
+            worker.dictionary = dictionary.keys();
+            worker.met_codes.assign(dictionary.keys()->size(), 0);
+        }
+        const auto& codes = dictionary.codes();
+        for (size_t i = 0; i < codes.size(); ++i) {
+            if (worker.met_codes[codes[i]]) continue;
+            worker.met_codes[codes[i]] = 1;
+            worker.candidates.push_back(static_cast<RowIndex>(i));
+        }
+    }
+
     bool isComplete() const {
-        return (step_.limit_rows != 0 && seen_.size() >= step_.limit_rows) || overflown_;
+        return (step_.limit_rows != 0 && rows_.load() >= step_.limit_rows) || overflown_.load();
     }
 
     void checkLimit() {
         const uint64_t limit = context_.settings.max_rows_in_distinct;
-        if (limit == 0 || seen_.size() <= limit) return;
+        const uint64_t rows = rows_.load();
+        if (limit == 0 || rows <= limit) return;
         if (context_.settings.distinct_overflow_throws)
             throw Error(ErrorCode::SET_SIZE_LIMIT_EXCEEDED,
                         "Limit for DISTINCT rows (controlled by 'max_rows_in_distinct' setting) exceeded, "
                         "max rows: {}, current rows: {}",
-                        limit, seen_.size());
-        overflown_ = true;
+                        limit, rows);
+        overflown_.store(true);
     }
 
     const plan::DistinctStep& step_;
+    const bool by_value_;
     QueryContext& context_;
-    std::mutex mutex_;  // guards seen_ and overflown_
-    RowSet seen_;
-    bool overflown_ = false;
+    SharedKeys seen_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::atomic<uint64_t> rows_ = 0;
+    std::atomic<bool> overflown_ = false;
 };
 
+/// LIMIT n BY: beside each key lies how many rows it had.
 class LimitBySink final : public ForwardingSink {
 public:
-    LimitBySink(const plan::LimitByStep& step, Sink& next) : ForwardingSink(next), step_(step) {}
+    LimitBySink(const plan::LimitByStep& step, const StepPlace& place, Sink& next)
+        : ForwardingSink(next),
+          step_(step),
+          context_(place.context),
+          end_(step.limit > UINT64_MAX - step.offset ? UINT64_MAX : step.limit + step.offset),
+          seen_(plainTypes(step.input->header, step.columns), sizeof(uint64_t)),
+          scratch_(place.context.settings.max_threads) {}
 
     Flow consume(size_t worker, Block block) override {
-        const std::vector<ColumnPtr> columns = fullColumns(block, step_.columns);
-        const uint64_t end =
-            step_.limit > UINT64_MAX - step_.offset ? UINT64_MAX : step_.limit + step_.offset;
+        context_.check();
+        SharedKeys::Scratch& scratch = scratch_[worker];
+        const std::vector<ColumnPtr> columns = plainColumns(block, step_.columns);
+        seen_.layout().pack(columns, 0, block.rows, scratch.keys);
         Mask mask(block.rows);
         size_t kept = 0;
-        {
-            std::lock_guard lock(mutex_);
-            PodVector<uint64_t> numbers;
-            seen_.insert(columns, block.rows, numbers);
-            counts_.resizeZeroed(seen_.size());
-            for (size_t i = 0; i < block.rows; ++i) {
-                const uint64_t place = counts_[numbers[i]]++;
-                mask[i] = place >= step_.offset && place < end;
-                kept += mask[i];
-            }
-        }
+        seen_.visit(scratch, [&](RowIndex row, char* state, bool /*is_new*/) {
+            uint64_t number = 0;
+            std::memcpy(&number, state, sizeof(number));
+            mask[row] = number >= step_.offset && number < end_;
+            kept += mask[row];
+            ++number;
+            std::memcpy(state, &number, sizeof(number));
+        });
         if (kept == 0) return Flow::More;
         if (kept == block.rows) return next_.consume(worker, std::move(block));
         return next_.consume(worker, block.filter(mask.span(), kept));
@@ -95,20 +176,26 @@ public:
 
 private:
     const plan::LimitByStep& step_;
-    std::mutex mutex_;  // guards seen_ and counts_
-    RowSet seen_;
-    PodVector<uint64_t> counts_;  // by the number in seen_
+    QueryContext& context_;
+    const uint64_t end_;
+    SharedKeys seen_;
+    std::vector<SharedKeys::Scratch> scratch_;
 };
 
 }  // namespace
 
 void run(const plan::DistinctStep& step, const StepPlace& place, Sink& sink) {
-    DistinctSink distinct(step, place.context, sink);
+    DistinctSink distinct(step, place, false, sink);
+    runStep(*step.input, place.context, distinct);
+}
+
+void runDistinctByValue(const plan::DistinctStep& step, const StepPlace& place, Sink& sink) {
+    DistinctSink distinct(step, place, true, sink);
     runStep(*step.input, place.context, distinct);
 }
 
 void run(const plan::LimitByStep& step, const StepPlace& place, Sink& sink) {
-    LimitBySink limit(step, sink);
+    LimitBySink limit(step, place, sink);
     runStep(*step.input, place.context, limit);
 }
 

@@ -1,9 +1,12 @@
 #include "server/exec/grouping_sets.h"
 
+#include <atomic>
+#include <bit>
 #include <memory>
 
 #include "common/columns/create_column.h"
 #include "server/exec/aggregator.h"
+#include "server/exec/finish_states.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
 
@@ -20,7 +23,7 @@ ColumnPtr asType(const NamedColumn& column, const TypePtr& type) {
 
 }  // namespace
 
-Flow GroupingSetOutput::consume(size_t worker, Block block) {
+Block GroupingSetOutput::complete(const Block& block) const {
     Block result;
     result.rows = block.rows;
     result.is_overflows = block.is_overflows;
@@ -36,83 +39,113 @@ Flow GroupingSetOutput::consume(size_t worker, Block block) {
             column = createConstColumn(*type, defaultValue(*type), block.rows);
         result.columns.push_back({name, type, std::move(column)});
     }
-    return next_.consume(worker, std::move(result));
+    return result;
 }
+
+Flow GroupingSetOutput::consume(size_t worker, Block block) { return next_.consume(worker, complete(block)); }
 
 namespace {
 
-/// Passes a row on, and says it once more as the totals.
-class GrandTotal final : public ForwardingSink {
+/// WITH ROLLUP and WITH CUBE. A level's groups are finished and passed on, and their states are merged into
+/// the levels below it, which leave out one more key each: no level is made twice, each from the smallest one
+/// above it, and only those that are being filled or emptied take memory.
+class RollupLevel final : public ForwardingSink {
 public:
-    using ForwardingSink::ForwardingSink;
+    /// What all levels share.
+    struct Common {
+        const plan::RollupStep& step;
+        const StepPlace place;
+        size_t levels;
+    };
+
+    /// ROLLUP leaves out the last `number` keys; CUBE those whose bit of `number` is set, the last key being
+    /// bit 0.
+    RollupLevel(const Common& common, size_t number, Sink& next)
+        : ForwardingSink(next),
+          common_(common),
+          output_(common.place.header, number, next),
+          is_grand_total_(number + 1 == common.levels && common.step.totals) {
+        for (const size_t level : levelsBelow(number)) below_.push_back({level, makeAggregator(level)});
+    }
 
     Flow consume(size_t worker, Block block) override {
-        next_.totals(block);
-        return next_.consume(worker, std::move(block));
-    }
-};
-
-/// WITH ROLLUP and WITH CUBE: keeps the groups by all keys with their states, and merges them once more for
-/// each level.
-class RollupSink final : public ForwardingSink {
-public:
-    RollupSink(const plan::RollupStep& step, const StepPlace& place, Sink& next)
-        : ForwardingSink(next), step_(step), place_(place) {}
-
-    Flow consume(size_t /*worker*/, Block block) override {
-        std::lock_guard lock(mutex_);
-        blocks_.push_back(std::move(block));
+        is_empty_.store(false);
+        for (const Below& below : below_) below.aggregator->add(worker, block);
+        if (block.is_overflows || enough_.load()) return Flow::More;
+        Block finished = finishStates(block, common_.step.calls, common_.place.header);
+        if (is_grand_total_) next_.totals(output_.complete(finished));
+        if (output_.consume(worker, std::move(finished)) == Flow::Enough) enough_.store(true);
         return Flow::More;
     }
 
+    /// Only of the first level: the others are finished by it.
     void finish() override {
-        const size_t levels = step_.cube ? size_t{1} << step_.keys.size() : step_.keys.size() + 1;
-        if (!blocks_.empty())
-            for (size_t level = 0; level < levels; ++level) finishLevel(level);
+        finishBelow();
         next_.finish();
     }
 
 private:
-    /// ROLLUP leaves out the last `level` keys; CUBE those whose bit of `level` is set, the last key being
-    /// bit 0.
+    struct Below {
+        size_t level;
+        std::unique_ptr<Aggregator> aggregator;
+    };
+
     bool isKept(size_t key, size_t level) const {
-        const size_t from_end = step_.keys.size() - 1 - key;
-        return step_.cube ? ((level >> from_end) & 1) == 0 : from_end >= level;
+        const size_t from_end = common_.step.keys.size() - 1 - key;
+        return common_.step.cube ? ((level >> from_end) & 1) == 0 : from_end >= level;
     }
 
-    void finishLevel(size_t level) {
+    std::vector<size_t> levelsBelow(size_t number) const {
+        if (!common_.step.cube)
+            return number + 1 < common_.levels ? std::vector{number + 1} : std::vector<size_t>{};
+        std::vector<size_t> below;
+        for (size_t bit = std::bit_ceil(number + 1); (number | bit) < common_.levels; bit *= 2)
+            below.push_back(number | bit);
+        return below;
+    }
+
+    std::unique_ptr<Aggregator> makeAggregator(size_t level) const {
+        const plan::RollupStep& step = common_.step;
         AggregationPlan plan;
-        plan.calls = step_.calls;
+        plan.calls = step.calls;
         plan.merges_states = true;
+        plan.finish = false;
         Block header;
-        for (size_t key = 0; key < step_.keys.size(); ++key) {
+        for (size_t key = 0; key < step.keys.size(); ++key) {
             if (!isKept(key, level)) continue;
-            plan.keys.push_back(step_.keys[key]);
-            header.columns.push_back(step_.input->header.get(step_.keys[key]));
+            plan.keys.push_back(step.keys[key]);
+            header.columns.push_back(step.input->header.get(step.keys[key]));
         }
-        for (const plan::AggregateCall& call : step_.calls)
-            header.columns.push_back(place_.header.get(call.name));
-        const size_t aggregator_keys = plan.keys.size();
-        Aggregator aggregator(std::move(plan), std::move(header), place_.context);
-        for (const Block& block : blocks_) aggregator.add(0, block);
-        const bool is_grand_total = aggregator_keys == 0;
-        GrandTotal grand_total(next_);
-        Sink& next = is_grand_total && step_.totals ? static_cast<Sink&>(grand_total) : next_;
-        GroupingSetOutput output(place_.header, level, next);
-        aggregator.finish(output);
+        for (const plan::AggregateCall& call : step.calls)
+            header.columns.push_back(step.input->header.get(call.arguments[0]));
+        return std::make_unique<Aggregator>(std::move(plan), std::move(header), common_.place.context);
     }
 
-    const plan::RollupStep& step_;
-    const StepPlace place_;
-    std::mutex mutex_;  // guards blocks_ while workers push
-    std::vector<Block> blocks_;
+    void finishBelow() {
+        if (is_empty_.load()) return;
+        for (Below& below : below_) {
+            RollupLevel level(common_, below.level, next_);
+            below.aggregator->finish(level);
+            below.aggregator.reset();
+            level.finishBelow();
+        }
+    }
+
+    const Common& common_;
+    GroupingSetOutput output_;
+    const bool is_grand_total_;  // said once more as the totals
+    std::vector<Below> below_;
+    std::atomic<bool> is_empty_ = true;
+    std::atomic<bool> enough_ = false;
 };
 
 }  // namespace
 
 void run(const plan::RollupStep& step, const StepPlace& place, Sink& sink) {
-    RollupSink rollup(step, place, sink);
-    runStep(*step.input, place.context, rollup);
+    const size_t keys = step.keys.size();
+    const RollupLevel::Common common{step, place, step.cube ? size_t{1} << keys : keys + 1};
+    RollupLevel groups(common, 0, sink);
+    runStep(*step.input, place.context, groups);
 }
 
 }  // namespace shardd::exec

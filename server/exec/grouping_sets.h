@@ -14,6 +14,9 @@ public:
 
     Flow consume(size_t worker, Block block) override;
 
+    /// Groups of the set as rows of all of them.
+    Block complete(const Block& block) const;
+
 private:
     const Block& header_;
     const uint64_t set_;

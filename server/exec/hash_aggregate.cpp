@@ -79,7 +79,7 @@ private:
 }  // namespace
 
 void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
-    place.context.memory->setPhase("aggregating");
+    place.context.memory->setPhase("AggregatingTransform");
     AggregationPlan plan;
     plan.keys = step.keys;
     plan.calls = step.calls;
@@ -105,7 +105,7 @@ void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
 }
 
 void run(const plan::MergeStatesStep& step, const StepPlace& place, Sink& sink) {
-    place.context.memory->setPhase("merging states");
+    place.context.memory->setPhase("MergingAggregatedTransform");
     AggregationPlan plan;
     plan.keys = step.keys;
     if (step.has_grouping_set_column &&

@@ -42,6 +42,10 @@ void run(const plan::JoinStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::ExtremesStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::LimitsStep& step, const StepPlace& place, Sink& sink);
 
+/// DISTINCT whose rows are then sorted by all of its columns: what is equal in that order is the same row, so
+/// there is one zero and one NaN. Elsewhere keys are the same when their bytes are. As ClickHouse has it.
+void runDistinctByValue(const plan::DistinctStep& step, const StepPlace& place, Sink& sink);
+
 /// ThreadPool::parallel() with the query's memory and its cancellation.
 void parallel(QueryContext& context, size_t tasks, const std::function<void(size_t)>& task);
 

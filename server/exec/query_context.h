@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/base/memory_budget.h"
+#include "server/exec/temporary_file.h"
 
 namespace shardd::exec {
 
@@ -40,6 +41,17 @@ struct ExecSettings {
     bool sort_overflow_throws = true;
     uint64_t max_rows_in_distinct = 0;
     bool distinct_overflow_throws = true;
+    /// What a worker's table of groups and its rows may take of the second-level cache.
+    size_t group_table_bytes = size_t{3} << 19;
+    /// Memory of the query from which on aggregations put their groups on the disk; 0 is never. The ratio is
+    /// of what the limits of user and server still leave when the query begins; the smaller one holds.
+    uint64_t max_bytes_before_external_group_by = 0;
+    double max_bytes_ratio_before_external_group_by = 0;
+    std::optional<uint64_t> bytes_left_to_user = std::nullopt;  // nothing: there are no such limits
+    /// A worker with fewer groups, while aggregation took fewer bytes, keeps them. 0: whatever the other
+    /// one says.
+    uint64_t group_by_two_level_threshold = 0;
+    uint64_t group_by_two_level_threshold_bytes = 0;
 };
 
 /// One query while it runs: its limits, its memory, the ways to end it, and what it counted.
@@ -58,6 +70,8 @@ public:
     std::shared_ptr<MemoryBudget> memory;
     ExecSettings settings;
     ProgressCounters progress;
+    /// Set before the query runs, together with the settings.
+    TemporarySpace temporary;
 
     /// Rows that came before the outermost LIMIT, as the shards say it where they were asked; nothing where
     /// no operator limited rows.

@@ -41,7 +41,7 @@ public:
         QueryContext& context = place_.context;
         if (place_.counts_rows_before_limit)
             context.addRowsBeforeLimit(rows_.load() + (filter_ ? filter_->droppedRows() : 0));
-        context.memory->setPhase("sorting");
+        context.memory->setPhase("MergeSortingTransform");
         std::vector<Block> blocks;
         for (TopRows& part : parts_)
             for (Block& block : part.take()) blocks.push_back(std::move(block));
@@ -75,8 +75,27 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// The first keys of the order are exactly the columns that must differ.
+bool sortsByAllOf(const plan::SortStep& sort, const plan::DistinctStep& distinct) {
+    const size_t columns = distinct.columns.size();
+    if (sort.keys.size() < columns) return false;
+    return std::all_of(distinct.columns.begin(), distinct.columns.end(), [&](const std::string& name) {
+        return std::any_of(sort.keys.begin(), sort.keys.begin() + static_cast<ptrdiff_t>(columns),
+                           [&](const plan::SortKey& key) { return key.column == name; });
+    });
+}
+
+}  // namespace
+
 void run(const plan::SortStep& step, const StepPlace& place, Sink& sink) {
     SortSink sort(step, place, sink);
+    const auto* distinct = std::get_if<plan::DistinctStep>(&step.input->node);
+    if (distinct && sortsByAllOf(step, *distinct)) {
+        runDistinctByValue(*distinct, {step.input->header, place.context, false}, sort);
+        return;
+    }
     runStep(*step.input, place.context, sort);
 }
 

@@ -3,9 +3,9 @@
 #include <mutex>
 
 #include "common/columns/create_column.h"
-#include "common/columns/state_column.h"
 #include "server/exec/aggregator.h"
 #include "server/exec/expression.h"
+#include "server/exec/finish_states.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
 
@@ -60,7 +60,7 @@ public:
             return Flow::More;
         }
         if (step_.mode == plan::TotalsMode::BeforeHaving) totals_.add(worker, block);
-        Block finished = finishStates(block);
+        Block finished = finishStates(block, step_.calls, place_.header);
         all_rows_.fetch_add(block.rows);
         if (step_.having) {
             const Condition condition = conditionOf(step_.having, finished);
@@ -114,25 +114,6 @@ private:
                        step_.auto_threshold * static_cast<double>(all_rows_.load());
         }
         return false;
-    }
-
-    Block finishStates(const Block& block) const {
-        Block result;
-        result.rows = block.rows;
-        Arena arena;
-        for (const NamedColumn& column : place_.header.columns) {
-            const auto call = std::find_if(step_.calls.begin(), step_.calls.end(),
-                                           [&](const auto& c) { return c.name == column.name; });
-            if (call == step_.calls.end()) {
-                result.columns.push_back(block.get(column.name));
-                continue;
-            }
-            const auto& states = as<StateColumn>(*block.get(call->arguments[0]).column).states();
-            MutableColumnPtr values = createColumn(*column.type);
-            call->function->insertResultBatch(states.data(), 0, block.rows, *values, arena);
-            result.columns.push_back({column.name, column.type, ColumnPtr(std::move(values))});
-        }
-        return result;
     }
 
     const plan::TotalsStep& step_;

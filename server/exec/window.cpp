@@ -254,7 +254,7 @@ public:
     }
 
     void finish() override {
-        place_.context.memory->setPhase("window functions");
+        place_.context.memory->setPhase("WindowTransform");
         Block all = concatenate(std::move(blocks_));
         if (all.rows != 0) {
             sortRows(all);

@@ -355,7 +355,7 @@ ExpressionPtr Parser::unary() {
     const uint32_t position = peek().begin;
     if (peek().kind == TokenKind::Minus) {
         const bool constant = peek(1).kind == TokenKind::Number ||
-                              ((isWord(1, "INF") || isWord(1, "INFINITY")) &&
+                              ((isWord(1, "INF") || isWord(1, "INFINITY") || isWord(1, "NAN")) &&
                                peek(2).kind != TokenKind::OpenRound && peek(2).kind != TokenKind::Dot);
         advance();
         if (constant) {

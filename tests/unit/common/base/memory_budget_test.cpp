@@ -9,19 +9,22 @@
 namespace shardd {
 namespace {
 
-TEST(MemoryBudget, RefusalNamesTheBudgetAndTakesNothing) {
+TEST(MemoryBudget, RefusalNamesTheLimitAndThePhaseAndTakesNothing) {
     auto server = MemoryBudget::create("server", 1 << 20);
     auto query = MemoryBudget::create("query 7", 1 << 16, server);
     MemoryScope scope(query.get());
     PodVector<char> small(1 << 15);
     EXPECT_EQ(query->usedBytes(), server->usedBytes());
     const uint64_t before = query->usedBytes();
+    query->setPhase("AggregatingTransform");
     try {
         PodVector<char> large(1 << 16);
         FAIL() << "the budget did not refuse";
     } catch (const Error& error) {
         EXPECT_TRUE(error.is(ErrorCode::MEMORY_LIMIT_EXCEEDED));
-        EXPECT_NE(error.message().find("query 7"), std::string::npos);
+        EXPECT_EQ(error.message(),
+                  "Query memory limit exceeded: would use 96.12 KiB (attempt to allocate chunk of 64.06 "
+                  "KiB), maximum: 64.00 KiB: While executing AggregatingTransform");
     }
     EXPECT_EQ(query->usedBytes(), before);
     EXPECT_EQ(server->usedBytes(), before);

@@ -157,6 +157,10 @@ protected:
         ExecSettings settings;
         settings.max_threads = threads;
         settings.max_block_rows = max_block_rows;
+        return context(settings);
+    }
+
+    QueryContext& context(const ExecSettings& settings) {
         context_ = std::make_unique<QueryContext>(pool_, MemoryBudget::create("test", 0), settings);
         return *context_;
     }
