@@ -1,5 +1,7 @@
 #include "common/protocol/interserver.h"
 
+#include <fmt/core.h>
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
@@ -51,6 +53,19 @@ std::string randomBytes(size_t size) {
     if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(size)) != 1)
         throw Error(ErrorCode::OPENSSL_ERROR, "OpenSSL has no random bytes");
     return bytes;
+}
+
+std::string makeQueryId() {
+    const std::string bytes = randomBytes(16);
+    std::string text;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        auto byte = static_cast<uint8_t>(bytes[i]);
+        if (i == 6) byte = static_cast<uint8_t>((byte & 0x0F) | 0x40);
+        if (i == 8) byte = static_cast<uint8_t>((byte & 0x3F) | 0x80);
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += fmt::format("{:02x}", byte);
+    }
+    return text;
 }
 
 }  // namespace shardd::protocol

@@ -28,4 +28,7 @@ bool equalInConstantTime(std::string_view left, std::string_view right);
 /// Bytes that nobody can guess, for salts and nonces.
 std::string randomBytes(size_t size);
 
+/// A random UUID as text, for a query whose client gave none.
+std::string makeQueryId();
+
 }  // namespace shardd::protocol

@@ -24,6 +24,7 @@
 #include "server/daemon/system_tables.h"
 #include "server/exec/statements.h"
 #include "server/exec/thread_pool.h"
+#include "server/http/http_server.h"
 #include "server/net/network.h"
 #include "server/session/session_server.h"
 #include "server/storage/catalog.h"
@@ -103,13 +104,13 @@ struct Daemon::Impl {
         users = std::move(next_users);
     }
 
-    void tellWhatIsNotOffered() const;
     void prepareFolders();
     void buildCatalog();
     void buildHost();
     void loadTables(const QueryServices& services);
     void withholdBootstrap();
     void listen();
+    void listenHttp();
     void reload();
     SystemSources systemSources();
 
@@ -132,16 +133,11 @@ struct Daemon::Impl {
     cluster::ClusterServicePtr cluster;
     std::shared_ptr<QueryHost> host;
     std::vector<std::unique_ptr<session::SessionServer>> servers;
+    std::vector<std::unique_ptr<http::HttpServer>> http_servers;
     std::optional<bootstrap::Bootstrap> bootstrap;
     std::atomic<uint16_t> tcp_port = 0;
     std::atomic<bool> hurried = false;
 };
-
-// Keys that are read and understood, for which there is nothing behind them yet.
-void Daemon::Impl::tellWhatIsNotOffered() const {
-    if (config->http_port)
-        kLog.warning("http_port is read, but there is no HTTP here: only the native protocol");
-}
 
 void Daemon::Impl::prepareFolders() {
     FileSystem& files = localFileSystem();
@@ -273,6 +269,31 @@ void Daemon::Impl::listen() {
     for (auto& server : servers) server->start();
 }
 
+void Daemon::Impl::listenHttp() {
+    if (!config->http_port) return;
+    http::HttpOptions wanted;
+    wanted.port = *config->http_port;
+    wanted.backlog = static_cast<int>(config->listen_backlog);
+    wanted.max_connections = config->max_connections;
+    wanted.keep_alive_timeout = std::chrono::seconds(config->keep_alive_timeout_us / 1'000'000);
+    wanted.display_name = config->display_name.empty() ? hostName() : config->display_name;
+    wanted.version = kAnsweredVersion;
+    wanted.time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone;
+    for (const std::string& address : config->listen_host) {
+        wanted.host = address;
+        try {
+            http_servers.push_back(std::make_unique<http::HttpServer>(wanted, host));
+        } catch (const Error& error) {
+            if (!config->listen_try) throw;
+            kLog.warning("{}", error.message());
+            continue;
+        }
+        wanted.port = http_servers.back()->port();  // 0 chose one: the other addresses take the same
+        kLog.info("listening for HTTP on {} port {}", address, wanted.port);
+    }
+    for (auto& server : http_servers) server->start();
+}
+
 Daemon::Daemon(DaemonOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 Daemon::~Daemon() { setLogSink(nullptr); }
@@ -283,7 +304,6 @@ void Daemon::start() {
     own.logging.apply(own.config->logger);
     setLogSink(&own.logging);
     for (const auto& warning : own.config->warnings) kLog.warning("{}", warning);
-    own.tellWhatIsNotOffered();
     raiseFileLimit();
     own.prepareFolders();
     aggregates::registerStates();
@@ -299,6 +319,7 @@ void Daemon::start() {
     own.buildHost();
     own.network->start();
     own.listen();
+    own.listenHttp();
     if (own.bootstrap) own.bootstrap->start(own.tcp_port);
     kLog.info("ready after {} ms", std::chrono::duration_cast<std::chrono::milliseconds>(
                                        std::chrono::steady_clock::now() - own.started)
@@ -312,6 +333,7 @@ void Daemon::stop() {
     kLog.info("stopping: {} queries run", own.processes->size());
     if (own.bootstrap) own.bootstrap->leave();
     for (auto& server : own.servers) server->stopAccepting();
+    for (auto& server : own.http_servers) server->stopAccepting();
     const auto patience = toMilliseconds(own.config->shutdown_wait_unfinished_us);
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (own.processes->size() > 0 && !own.hurried && std::chrono::steady_clock::now() < deadline)
@@ -320,7 +342,9 @@ void Daemon::stop() {
     own.processes->cancelAll(
         Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled: the server is stopping"));
     for (auto& server : own.servers) server->finish(std::chrono::milliseconds(100));
+    for (auto& server : own.http_servers) server->finish(std::chrono::milliseconds(100));
     own.servers.clear();
+    own.http_servers.clear();
     own.cluster->pool.clear();
     own.network->stop();
     own.pool.reset();

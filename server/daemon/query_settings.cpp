@@ -92,6 +92,9 @@ void applyQuerySettings(const session::QueryRequest& request,
             kLog.warning("Unknown setting '{}' of a client is left out", change.name);
         }
     }
+    // A GET only reads, whatever it asks for; settings it may change.
+    constexpr uint8_t kGet = 1;
+    if (!is_secondary && request.client_info.http_method == kGet && settings->readonly == 0) settings.set("readonly", "2");
 }
 
 std::map<std::string, std::string> queryParameters(const session::QueryRequest& request) {

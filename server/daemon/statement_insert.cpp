@@ -2,6 +2,7 @@
 
 #include "common/base/error.h"
 #include "common/types/type_parser.h"
+#include "server/daemon/insert_bytes.h"
 #include "server/daemon/query_planning.h"
 #include "server/daemon/result_channel.h"
 #include "server/daemon/row_completer.h"
@@ -142,7 +143,9 @@ void run(const sql::Insert& statement, const StatementContext& query) {
     const auto schema = table->schema();
     const RowCompleter completer(schema, columnsOf(statement, *schema), context);
     const BlockSinkPtr sink = table->write(writeRequest(completer, query, settings));
-    if (!statement.query) {
+    if (!statement.query && query.request.body) {
+        insertFromBytes({statement, schema, columnsOf(statement, *schema), *sink}, query, settings, context);
+    } else if (!statement.query) {
         insertFromClient(completer, *sink, query, settings);
     } else {
         const plan::QueryPlan planned =

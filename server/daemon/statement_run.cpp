@@ -108,6 +108,7 @@ void dispatch(const sql::Statement& statement, const StatementContext& query) {
 void runStatement(const StatementContext& query) {
     Settings settings = query.running->currentSettings();
     const sql::StatementPtr statement = sql::parseStatement(query.request.text, parserLimits(settings));
+    query.channel.format = statement->format;
     checkReadonly(*statement, settings, query.running->user);
     if (const auto* changes = outerSettings(*statement);
         changes && statement->kind != sql::Statement::Kind::Set) {
@@ -116,6 +117,9 @@ void runStatement(const StatementContext& query) {
         query.running->settings = settings;
     }
     checkDdl(*statement, settings, query.running->user);
+    query.channel.setting = [kept = std::make_shared<const Settings>(settings)](std::string_view name) {
+        return Settings::knows(name) ? std::optional(kept->get(name)) : std::nullopt;
+    };
     query.running->memory->setLimit(settings->max_memory_usage);
     query.context.settings = execSettings(settings);
     query.context.settings.bytes_left_to_user = query.services.processes->bytesLeft(query.running->user);

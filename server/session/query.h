@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "common/base/bounded_queue.h"
+#include "common/base/byte_source.h"
 #include "common/base/memory_budget.h"
 #include "common/columns/block.h"
 #include "common/protocol/packets.h"
@@ -61,6 +63,9 @@ struct QueryRequest {
     std::vector<NamedBlocks> external_tables;
     std::vector<NamedBlocks> scalars;
     std::string peer_address;
+    /// What follows the text where rows come as bytes (HTTP): the text's own inline data and then this are the rows of an
+    /// INSERT. Nothing where they come as blocks.
+    std::shared_ptr<ByteSource> body;
 };
 
 /// What a query sends to its client.
@@ -114,6 +119,10 @@ struct QueryChannel {
     ProgressCounters progress;
     /// Pays for blocks while they are decoded and encoded; set before the first output, may stay empty.
     std::shared_ptr<MemoryBudget> budget;
+    /// What stands behind FORMAT; set before the first output, for whoever writes texts.
+    std::string format;
+    /// The text of a setting in force; set before the first output, may stay empty.
+    std::function<std::optional<std::string>(std::string_view name)> setting;
 };
 
 /// Answers conversations. All members are called on the network's threads and must return at once.

@@ -21,20 +21,6 @@ namespace {
 
 constexpr Log kLog("session");
 
-/// A random UUID as text.
-std::string makeQueryId() {
-    const std::string bytes = protocol::randomBytes(16);
-    std::string text;
-    for (size_t i = 0; i < bytes.size(); ++i) {
-        auto byte = static_cast<uint8_t>(bytes[i]);
-        if (i == 6) byte = static_cast<uint8_t>((byte & 0x0F) | 0x40);
-        if (i == 8) byte = static_cast<uint8_t>((byte & 0x3F) | 0x80);
-        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-        text += fmt::format("{:02x}", byte);
-    }
-    return text;
-}
-
 uint64_t makeNonce() {
     uint64_t nonce = 0;
     const std::string bytes = protocol::randomBytes(sizeof(nonce));
@@ -239,7 +225,7 @@ QueryRequest Session::Impl::makeRequest() {
     checkSecret();
     QueryRequest request;
     request.session = client;
-    request.query_id = query.query_id.empty() ? makeQueryId() : query.query_id;
+    request.query_id = query.query_id.empty() ? protocol::makeQueryId() : query.query_id;
     request.text = query.text;
     request.stage = toStage(query.stage);
     request.settings = query.settings;
