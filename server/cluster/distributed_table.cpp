@@ -175,6 +175,15 @@ std::vector<uint32_t> DistributedTable::shardWeights() const {
     return weights;
 }
 
+std::string DistributedTable::shardAddress(size_t shard) const {
+    const ClusterPtr asked = cluster();
+    std::string text;
+    if (shard >= asked->shards.size()) return text;
+    for (const std::shared_ptr<Replica>& replica : asked->shards[shard].replicas)
+        text += (text.empty() ? "" : "|") + replica->address();
+    return text;
+}
+
 std::vector<storage::RemoteStreamPtr> DistributedTable::query(const storage::RemoteQuery& query) const {
     return startQuery(service_, cluster(), query);
 }

@@ -42,6 +42,8 @@ public:
 
     std::vector<uint32_t> shardWeights() const override;
 
+    std::string shardAddress(size_t shard) const override;
+
     const std::string& remoteDatabase() const override { return target_.database; }
 
     const std::string& remoteTable() const override { return target_.table; }

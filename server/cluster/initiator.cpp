@@ -31,9 +31,7 @@ std::vector<storage::ColumnDefinition> readDescription(storage::RemoteStream& st
     return columns;
 }
 
-}  // namespace
-
-std::vector<storage::RemoteStreamPtr> startQuery(const ClusterServicePtr& service,
+std::vector<storage::RemoteStreamPtr> startTasks(const ClusterServicePtr& service,
                                                  const ClusterPtr& cluster,
                                                  storage::RemoteQuery query) {
     const std::vector<size_t> shards = query.shards;
@@ -47,6 +45,29 @@ std::vector<storage::RemoteStreamPtr> startQuery(const ClusterServicePtr& servic
         streams.push_back(std::make_unique<RemoteSource>(task));
     }
     return streams;
+}
+
+/// Asks every shard who it is before any of them is sent the query; the connections are warm then.
+void checkPeers(const ClusterServicePtr& service, const ClusterPtr& cluster, const storage::RemoteQuery& query) {
+    storage::RemoteQuery hello = query;
+    hello.text = "SELECT 1";
+    hello.stage = storage::Stage::Complete;
+    hello.own_settings.clear();
+    hello.header = makeHeader({{"1", types::uint8()}});
+    hello.external_tables.clear();
+    hello.report = nullptr;
+    hello.progress = nullptr;
+    for (const storage::RemoteStreamPtr& stream : startTasks(service, cluster, std::move(hello)))
+        while (stream->next()) continue;
+}
+
+}  // namespace
+
+std::vector<storage::RemoteStreamPtr> startQuery(const ClusterServicePtr& service,
+                                                 const ClusterPtr& cluster,
+                                                 storage::RemoteQuery query) {
+    if (!query.needs_own_for.empty()) checkPeers(service, cluster, query);
+    return startTasks(service, cluster, std::move(query));
 }
 
 std::vector<storage::ColumnDefinition> describeRemote(const ClusterServicePtr& service,

@@ -151,7 +151,7 @@ RemoteSink::Awaitable<void> RemoteSink::converse() {
     for (const shardd::SettingChange& setting : request_.settings.changed())
         query.settings.emplace_back(setting.name, setting.value);
     ShardQuery packet =
-        makeShardQuery(query, request_.settings, *request_.service, client_->revision(), true);
+        makeShardQuery(query, request_.settings, *request_.service, client_->revision(), true, client_->isShardd());
     client_->putQuery(std::move(packet));
     client_->putEndOfData();
     co_await client_->flush(net::deadlineAfter(std::chrono::seconds(60)));

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "server/cluster/legacy_name.h"
 #include "server/cluster/replica_choice.h"
+#include "server/cluster/shard_notes.h"
 #include "server/cluster/shard_query.h"
 
 namespace shardd::cluster {
@@ -108,6 +109,7 @@ void ShardTask::start() {
         if (const std::shared_ptr<ShardTask> alive = weak.lock()) alive->wake();
     });
     const Shard& shard = group_->cluster->shards.at(shard_);
+    if (group_->query.report) group_->query.report->asked(shard_);
     Replicas ordered = orderReplicas(shard, group_->settings);
     std::shared_ptr<ShardClient> warm;
     if (!ordered.empty())
@@ -158,8 +160,16 @@ ShardTask::Awaitable<void> ShardTask::run(std::shared_ptr<ShardTask> self,
         failure = Error(ErrorCode::STD_EXCEPTION, "{}", error.what());
     }
     self->releaseClient();
+    self->noteEnd(failure);
     if (failure) self->group_->fail(*failure);
     self->queue.close();
+}
+
+void ShardTask::noteEnd(const std::optional<Error>& failure) {
+    using State = storage::ShardAnswer::State;
+    if (!group_->query.report) return;
+    const State state = failure ? State::Failed : left_out_ ? State::LeftOut : stopped() ? State::Stopped : State::Answered;
+    group_->query.report->ended(shard_, state, failure ? failure->message() : left_out_ ? log_ : "");
 }
 
 ShardTask::Awaitable<void> ShardTask::converse(Replicas ordered, std::shared_ptr<ShardClient> warm) {
@@ -182,7 +192,11 @@ void ShardTask::giveUp() {
     using Mode = setting_types::SkipUnavailableShardsMode;
     const Settings& settings = group_->settings;
     const bool may_miss_table = settings->skip_unavailable_shards_mode != Mode::Unavailable;
-    if (settings->skip_unavailable_shards && (!missing_ || may_miss_table)) return group_->skipShard();
+    if (settings->skip_unavailable_shards && (!missing_ || may_miss_table)) {
+        left_out_ = true;
+        if (missing_) log_ = missing_->message();
+        return group_->skipShard();
+    }
     throw missing_ ? *missing_ : unavailableError();
 }
 
@@ -212,7 +226,7 @@ ShardTask::Awaitable<std::optional<ShardEvent>> ShardTask::nextEvent() {
 void ShardTask::putQuery() {
     const storage::RemoteQuery& query = group_->query;
     client_->putQuery(
-        makeShardQuery(query, group_->settings, *group_->service, client_->revision(), compresses_));
+        makeShardQuery(query, group_->settings, *group_->service, client_->revision(), compresses_, client_->isShardd()));
     client_->putScalar("_shard_count", static_cast<uint32_t>(group_->cluster->shards.size()));
     client_->putScalar("_shard_num", group_->cluster->shards[shard_].number);
     for (const auto& [name, blocks] : query.external_tables)
@@ -223,6 +237,12 @@ void ShardTask::putQuery() {
 ShardTask::Awaitable<std::optional<ShardEvent>> ShardTask::sendAndReadFirst(
     std::shared_ptr<Replica> replica) {
     compresses_ = replica->config().compression;
+    checkPeer();
+    received_before_ = client_->connection().receivedBytes();
+    note([&](storage::ShardAnswer& answer) {
+        answer.address = replica->address();
+        answer.is_shardd = client_->isShardd();
+    });
     {
         const MemoryScope scope(group_->budget);
         putQuery();
@@ -257,6 +277,7 @@ ShardTask::Awaitable<ShardTask::Outcome> ShardTask::tryReplica(std::shared_ptr<R
             }
             first = co_await sendAndReadFirst(replica);
         } catch (const Error& error) {
+            if (error.is(ErrorCode::UNSUPPORTED_METHOD) && !group_->query.needs_own_for.empty()) throw;
             failure = error;
         } catch (const net::PeerLeft&) {
             failure =
@@ -295,6 +316,16 @@ bool ShardTask::isPassedOver(const ShardEvent& first) const {
             settings->skip_unavailable_shards_mode == Mode::UnavailableOrExceptionBeforeProcessing);
 }
 
+/// What was asked may need a shard that knows our own settings.
+void ShardTask::checkPeer() const {
+    const std::string& setting = group_->query.needs_own_for;
+    if (setting.empty() || client_->isShardd()) return;
+    throw Error(ErrorCode::UNSUPPORTED_METHOD,
+                "{} needs shardd on every shard, but {} (shard {}) is another server: it cannot send what is merged here. Use "
+                "the default of this setting for ClickHouse's own behaviour, or distributed_group_by_no_merge = 0",
+                setting, client_->address(), group_->cluster->shards[shard_].number);
+}
+
 /// What a packet means besides its block.
 void ShardTask::handle(ShardEvent& event) {
     switch (event.kind) {
@@ -302,12 +333,26 @@ void ShardTask::handle(ShardEvent& event) {
             throw receivedError(event.exception, client_->address());
         case ServerPacket::Progress:
             group_->progress(event.progress.rows, event.progress.bytes);
+            note([&](storage::ShardAnswer& answer) {
+                answer.read_rows += event.progress.rows;
+                answer.read_bytes += event.progress.bytes;
+            });
+            break;
+        case ServerPacket::ProfileEvents:
+            if (saysThatGroupsAreChecked(event.block)) checks_groups = true;
+            note([&](storage::ShardAnswer& answer) { noteProfileEvents(event.block, answer); });
+            break;
+        case ServerPacket::Log:
+            if (group_->query.report)
+                for (std::string& text : truthWarnings(event.block)) group_->query.report->warn(std::move(text));
             break;
         case ServerPacket::ProfileInfo:
             if (event.profile.applied_limit) rows_before_limit = event.profile.rows_before_limit;
             break;
         case ServerPacket::Totals:
+            if (has_totals) break;  // read already, perhaps: one is all there may be
             totals = std::move(event.block);
+            has_totals = true;
             break;
         case ServerPacket::Extremes:
             extremes = std::move(event.block);
@@ -334,6 +379,12 @@ ShardTask::Awaitable<void> ShardTask::receive(ShardEvent event) {
 }
 
 ShardTask::Awaitable<void> ShardTask::push(Block block) {
+    note([&](storage::ShardAnswer& answer) {
+        answer.state = storage::ShardAnswer::State::Answering;
+        answer.rows += block.rows;
+        answer.blocks += block.rows > 0;
+        answer.received_bytes = client_->connection().receivedBytes() - received_before_;
+    });
     const size_t weight = block.allocatedBytes() + 1;
     while (queue.tryPush(block, weight) == BoundedQueue<Block>::PushResult::Full)
         co_await client_->wait(net::Clock::time_point::max());
@@ -376,8 +427,7 @@ const NamedColumn& findColumn(const Block& block, const std::string& name) {
 
 }  // namespace
 
-Block RemoteSource::convert(Block block) const {
-    const Block& wanted = header();
+Block RemoteSource::convert(Block block, const Block& wanted) const {
     const auto& convert = task_->group()->service->hooks.convert;
     Block result;
     result.rows = block.rows;
@@ -397,13 +447,19 @@ Block RemoteSource::convert(Block block) const {
     return result;
 }
 
+void RemoteSource::takeTotals() {
+    const std::optional<Block>& own_header = task_->group()->query.totals_header;
+    if (task_->has_totals && !totals_) totals_ = convert(*task_->totals, own_header ? *own_header : header());
+}
+
 std::optional<Block> RemoteSource::next() {
     while (std::optional<Block> block = task_->queue.pop()) {
-        Block converted = convert(std::move(*block));
+        takeTotals();
+        Block converted = convert(std::move(*block), header());
         if (converted.rows > 0) return converted;
     }
-    if (task_->totals && !totals_) totals_ = convert(*task_->totals);
-    if (task_->extremes && !extremes_) extremes_ = convert(*task_->extremes);
+    takeTotals();
+    if (task_->extremes && !extremes_) extremes_ = convert(*task_->extremes, header());
     return std::nullopt;
 }
 

@@ -92,6 +92,10 @@ public:
     std::optional<Block> totals;
     std::optional<Block> extremes;
     std::optional<uint64_t> rows_before_limit;
+    /// `totals` is written: some shards know it before their first row.
+    std::atomic<bool> has_totals = false;
+    /// Said before the first block, see storage::RemoteStream.
+    std::atomic<bool> checks_groups = false;
 
 private:
     enum class Outcome { Done, Unavailable, TableMissing };
@@ -114,6 +118,15 @@ private:
     bool stopped() const { return stopped_ || group_->stopped(); }
 
     bool isPassedOver(const ShardEvent& first) const;
+    void checkPeer() const;
+
+    /// Writes into the query's report, if somebody wants one.
+    template <typename Change>
+    void note(Change&& change) {
+        if (group_->query.report) group_->query.report->update(shard_, change);
+    }
+
+    void noteEnd(const std::optional<Error>& failure);
     void putQuery();
     void useClient(std::shared_ptr<ShardClient> client, std::string pool_key);
     void releaseClient();
@@ -123,6 +136,8 @@ private:
     std::shared_ptr<QueryGroup> group_;
     const size_t shard_;
     std::atomic<bool> stopped_ = false;
+    bool left_out_ = false;
+    uint64_t received_before_ = 0;  // on this connection, by earlier queries
     std::string log_;               // why replicas were passed over
     std::optional<Error> missing_;  // what a replica without the table said
     bool compresses_ = true;
@@ -151,8 +166,11 @@ public:
 
     size_t shard() const override { return task_->shard(); }
 
+    bool checksGroups() const override { return task_->checks_groups; }
+
 private:
-    Block convert(Block block) const;
+    Block convert(Block block, const Block& wanted) const;
+    void takeTotals();
 
     std::shared_ptr<ShardTask> task_;
     std::optional<Block> totals_;

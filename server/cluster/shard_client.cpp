@@ -116,6 +116,7 @@ void ShardClient::putQuery(ShardQuery query) {
     state_ = State::Streaming;
     frames_ = query.frames;
     query.packet.compression = frames_.has_value();
+    conversation_.readBlocksAt(query.block_revision ? query.block_revision : revision());
     conversation_.assembler().keepFrames(query.keep_frames);
     if (!login_.secret.empty())
         query.packet.interserver_hash = protocol::interserverHash(

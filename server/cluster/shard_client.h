@@ -8,6 +8,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "common/protocol/peer.h"
 #include "config/config.h"
 #include "server/net/conversation.h"
 
@@ -15,7 +16,7 @@ namespace shardd::cluster {
 
 /// Who we say we are towards a shard.
 struct ShardLogin {
-    std::string client_name = "shardd";
+    std::string client_name = protocol::kOwnName;
     uint64_t version_major = 26;
     uint64_t version_minor = 7;
     uint64_t version_patch = 1;
@@ -44,6 +45,8 @@ struct ShardQuery {
     std::optional<FrameOptions> frames;
     /// Blocks remember the frames that they came in, for whoever passes them on.
     bool keep_frames = false;
+    /// The revision whose form the answer's blocks have; 0 is the connection's.
+    protocol::Revision block_revision = 0;
 };
 
 /// The native protocol from the client's side, over one connection, one query at a time.
@@ -60,6 +63,9 @@ public:
                                                                      Deadline deadline);
 
     protocol::Revision revision() const { return conversation_.revision(); }
+
+    /// The other end is shardd too.
+    bool isShardd() const { return hello_.server_name == protocol::kOwnName; }
 
     const std::string& serverTimeZone() const { return hello_.time_zone; }
 

@@ -70,7 +70,8 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
                           const Settings& settings,
                           const ClusterService& service,
                           protocol::Revision revision,
-                          bool compresses) {
+                          bool compresses,
+                          bool is_shardd) {
     ShardQuery made;
     made.frames = framesOf(settings, compresses);
     // Only finished rows are passed on as they are.
@@ -84,6 +85,12 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
         const bool important = name == "extremes" || name == "allow_experimental_analyzer";
         made.packet.settings.push_back({name, important ? protocol::setting_flag::kImportant : 0, value});
     }
+    if (is_shardd)
+        for (const auto& [name, value] : query.own_settings) {
+            made.packet.settings.push_back({name, 0, value});
+            if (name == "distributed_block_revision")
+                made.block_revision = std::min<protocol::Revision>(std::strtoull(value.c_str(), nullptr, 10), revision);
+        }
     if (revision < protocol::gate::kSettingsAsText) {
         // Servers of that time know the names of methods in lower case only.
         for (protocol::SettingChange& setting : made.packet.settings)

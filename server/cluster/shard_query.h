@@ -14,12 +14,13 @@ namespace shardd::cluster {
 /// affair.
 Settings settingsOf(const std::vector<std::pair<std::string, std::string>>& settings);
 
-/// The Query packet for a shard: secondary, on behalf of the initial user.
+/// The Query packet for a shard: secondary, on behalf of the initial user. Our own settings go to our own kind only.
 ShardQuery makeShardQuery(const storage::RemoteQuery& query,
                           const Settings& settings,
                           const ClusterService& service,
                           protocol::Revision revision,
-                          bool compresses);
+                          bool compresses,
+                          bool is_shardd);
 
 /// The frames that the settings ask for; nothing when `compresses` is false.
 std::optional<FrameOptions> framesOf(const Settings& settings, bool compresses);

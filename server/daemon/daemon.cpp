@@ -125,6 +125,7 @@ struct Daemon::Impl {
     std::optional<StatusFile> status_file;
     std::shared_ptr<MemoryBudget> memory;
     std::optional<ProcessList> processes;
+    DistributedHistory distributed;
     std::optional<DeadlineTimer> timer;
     std::shared_ptr<storage::MergeScheduler> merges;
     std::optional<storage::Catalog> catalog;
@@ -155,6 +156,7 @@ SystemSources Daemon::Impl::systemSources() {
     return {.catalog = &*catalog,
             .processes = &*processes,
             .memory = memory,
+            .distributed = &distributed,
             .config = [this] { return currentConfig(); },
             .clusters = [this] { return cluster->topology->all(); },
             .tcp_port = [this] { return tcp_port.load(); },
@@ -200,6 +202,7 @@ void Daemon::Impl::buildHost() {
     QueryServices services{
         .catalog = &*catalog,
         .processes = &*processes,
+        .distributed = &distributed,
         .pool = &*pool,
         .timer = &*timer,
         .config = [this] { return currentConfig(); },

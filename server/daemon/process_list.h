@@ -18,6 +18,7 @@
 #include "config/users.h"
 #include "server/exec/temporary_file.h"
 #include "server/session/query.h"
+#include "server/storage/distributed_activity.h"
 
 namespace shardd::daemon {
 
@@ -36,6 +37,8 @@ struct RunningQuery {
     std::shared_ptr<const User> account;
     std::shared_ptr<MemoryBudget> memory;
     std::shared_ptr<session::QueryChannel> channel;
+    /// What it does with other machines; never null.
+    storage::DistributedActivityPtr activity = std::make_shared<storage::DistributedActivity>();
     std::atomic<bool> is_cancelled = false;
     /// Ends it with this reason; set before it runs. Called at most once, from any thread.
     std::function<void(Error)> cancel;

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "config/users.h"
 #include "server/daemon/deadline_timer.h"
+#include "server/daemon/distributed_history.h"
 #include "server/daemon/process_list.h"
 #include "server/exec/thread_pool.h"
 #include "server/session/query.h"
@@ -20,6 +21,7 @@ namespace shardd::daemon {
 struct QueryServices {
     storage::Catalog* catalog = nullptr;
     ProcessList* processes = nullptr;
+    DistributedHistory* distributed = nullptr;
     exec::ThreadPool* pool = nullptr;
     DeadlineTimer* timer = nullptr;
     /// In force now; a reload replaces them, running queries keep what they have.

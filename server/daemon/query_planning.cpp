@@ -99,6 +99,8 @@ plan::PlannerContext makePlannerContext(const StatementContext& query, const Set
         client.initial_start_time_us ? client.initial_start_time_us : context.functions->now_microseconds;
     context.distributed_depth = client.distributed_depth;
     context.stop = query.context.readingToken();
+    context.activity = query.running->activity;
+    context.client_revision = query.request.client_revision;
     context.run = [&query](const plan::StepPtr& step) {
         std::vector<Block> blocks = exec::executeToBlocks(step, query.context);
         return blocks.empty() ? step->header : concatenate(std::move(blocks));

@@ -63,6 +63,11 @@ RunningQueryPtr makeRunning(const QueryServices& services,
     return running;
 }
 
+/// Queries that read sharded tables stay in system.distributed_queries for a while.
+void keepHistory(const QueryServices& services, const RunningQuery& running, std::string exception) {
+    if (!running.activity->reads().empty()) services.distributed->add(describe(running, false, std::move(exception)));
+}
+
 void runInside(const QueryServices& services,
                const session::QueryRequest& request,
                const std::shared_ptr<session::QueryChannel>& channel) {
@@ -83,7 +88,13 @@ void runInside(const QueryServices& services,
     const std::stop_callback on_stop(channel->stop.get_token(), [&running] {
         ProcessList::cancel(*running, Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled"));
     });
-    runStatement({services, request, session, running, *channel, context});
+    try {
+        runStatement({services, request, session, running, *channel, context});
+    } catch (const std::exception& exception) {
+        keepHistory(services, *running, exception.what());
+        throw;
+    }
+    keepHistory(services, *running, "");
 }
 
 void fail(session::QueryChannel& channel, const session::QueryRequest& request, const Error& error) {

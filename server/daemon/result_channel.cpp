@@ -17,7 +17,16 @@ bool ChannelSink::send(QueryOutput::Kind kind, Block block) {
 
 void ChannelSink::header(const Block& block) { send(QueryOutput::Kind::Header, block.header()); }
 
+void ChannelSink::sendTotalStates() {
+    if (!activity_ || sent_total_states_) return;
+    std::optional<Block> states = activity_->totalStates();
+    if (!states) return;
+    sent_total_states_ = true;
+    send(QueryOutput::Kind::Totals, std::move(*states));
+}
+
 bool ChannelSink::data(Block block) {
+    sendTotalStates();
     rows_ += block.rows;
     ++blocks_;
     bytes_ += block.dataBytes();

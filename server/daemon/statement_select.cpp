@@ -1,5 +1,6 @@
 #include "common/base/error.h"
 #include "server/daemon/query_planning.h"
+#include "server/daemon/query_trailer.h"
 #include "server/daemon/result_channel.h"
 #include "server/daemon/statements.h"
 #include "server/exec/pipeline.h"
@@ -11,9 +12,12 @@ namespace shardd::daemon {
 void runQueryTree(const sql::Query& tree, const StatementContext& query) {
     const plan::PlannerContext context = makePlannerContext(query, query.running->currentSettings());
     const plan::QueryPlan planned = plan::planTopLevel(plan::bindQuery(tree, context), context);
-    ChannelSink sink(query.channel);
+    sendPromises(query);
+    ChannelSink sink(query.channel, query.running->activity.get());
     exec::execute(planned.root, query.context, sink);
+    sink.sendTotalStates();
     sink.profile(query.context.rowsBeforeLimit());
+    sendTrailer(query);
 }
 
 void run(const sql::QueryStatement& statement, const StatementContext& query) {

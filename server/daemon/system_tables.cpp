@@ -135,6 +135,7 @@ void SystemRow::setUuid(std::string_view column, std::string_view uuid) {
 std::vector<storage::TablePtr> makeSystemTables(const SystemSources& sources) {
     std::vector<SystemTableFiller> fillers = catalogFillers();
     for (auto& filler : serverFillers()) fillers.push_back(std::move(filler));
+    for (auto& filler : distributedFillers()) fillers.push_back(std::move(filler));
     std::vector<storage::TablePtr> tables;
     for (const SystemTableColumns& table : kTables) {
         const auto filler = std::find_if(fillers.begin(), fillers.end(),

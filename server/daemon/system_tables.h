@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "server/cluster/topology.h"
+#include "server/daemon/distributed_history.h"
 #include "server/daemon/process_list.h"
 #include "server/storage/catalog.h"
 
@@ -20,6 +21,7 @@ struct SystemSources {
     storage::Catalog* catalog = nullptr;
     ProcessList* processes = nullptr;
     std::shared_ptr<MemoryBudget> memory;  ///< of the server
+    DistributedHistory* distributed = nullptr;
     /// The configuration in force; replaced by a reload.
     std::function<std::shared_ptr<const Config>()> config;
     /// Those of the configuration and those that were formed, by name.
@@ -67,6 +69,7 @@ struct SystemTableFiller {
 };
 
 std::vector<SystemTableFiller> catalogFillers();  ///< databases, tables, columns, engines
+std::vector<SystemTableFiller> distributedFillers();  ///< distributed_queries
 std::vector<SystemTableFiller> serverFillers();   ///< settings, functions, clusters, processes
 
 /// The tables of the database `system` that show the server itself.

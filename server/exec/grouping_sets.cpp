@@ -64,7 +64,7 @@ public:
         : ForwardingSink(next),
           common_(common),
           output_(common.place.header, number, next),
-          is_grand_total_(number + 1 == common.levels && common.step.totals) {
+          is_grand_total_(number + 1 == common.levels) {
         for (const size_t level : levelsBelow(number)) below_.push_back({level, makeAggregator(level)});
     }
 
@@ -72,8 +72,12 @@ public:
         is_empty_.store(false);
         for (const Below& below : below_) below.aggregator->add(worker, block);
         if (block.is_overflows || enough_.load()) return Flow::More;
+        if (is_grand_total_ && common_.step.states_to) {
+            common_.step.states_to->setTotalStates(std::move(block));
+            return Flow::More;
+        }
         Block finished = finishStates(block, common_.step.calls, common_.place.header);
-        if (is_grand_total_) next_.totals(output_.complete(finished));
+        if (is_grand_total_ && common_.step.totals) next_.totals(output_.complete(finished));
         if (output_.consume(worker, std::move(finished)) == Flow::Enough) enough_.store(true);
         return Flow::More;
     }
@@ -133,7 +137,7 @@ private:
 
     const Common& common_;
     GroupingSetOutput output_;
-    const bool is_grand_total_;  // said once more as the totals
+    const bool is_grand_total_;  // said once more as the totals, or sent as states instead
     std::vector<Below> below_;
     std::atomic<bool> is_empty_ = true;
     std::atomic<bool> enough_ = false;

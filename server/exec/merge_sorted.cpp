@@ -167,10 +167,37 @@ private:
     Block last_;
 };
 
-void merge(std::vector<Cursor>& cursors, MergedRows& out) {
+/// A block that did not come from a shard, as one more stream.
+class BlockStream final : public storage::RemoteStream {
+public:
+    explicit BlockStream(Block block) : header_(block.header()), block_(std::move(block)) {}
+
+    const Block& header() const override { return header_; }
+
+    std::optional<Block> next() override { return std::exchange(block_, std::nullopt); }
+
+    const std::optional<Block>& totals() const override { return none_; }
+
+    const std::optional<Block>& extremes() const override { return none_; }
+
+    std::optional<uint64_t> rowsBeforeLimit() const override { return std::nullopt; }
+
+    size_t shard() const override { return SIZE_MAX; }
+
+private:
+    const Block header_;
+    std::optional<Block> block_;
+    const std::optional<Block> none_;
+};
+
+std::vector<Cursor*> openAll(std::vector<Cursor>& cursors) {
     std::vector<Cursor*> open;
     for (Cursor& cursor : cursors)
         if (cursor.nextBlock()) open.push_back(&cursor);
+    return open;
+}
+
+void merge(std::vector<Cursor*> open, MergedRows& out) {
     while (!open.empty()) {
         // Few streams: a scan over them is as quick as a heap. Equal rows: the earlier stream's first.
         size_t best = 0;
@@ -219,11 +246,21 @@ void run(const plan::MergeSortedStep& step, const StepPlace& place, Sink& sink) 
     std::vector<Cursor> cursors;
     for (const storage::RemoteStreamPtr& stream : scan.streams)
         cursors.emplace_back(*stream, chain, step.keys);
+    std::vector<Cursor*> open = openAll(cursors);
+    // Sorted shards know their states before their first row, and send them so.
+    MergedTotals merged;
+    if (chain.remote->exact_totals) merged = mergeTotals(*chain.remote->exact_totals, scan.streams, place.context);
+    BlockStream grand_total(merged.row ? *merged.row : Block());
+    Cursor grand_total_cursor(grand_total, chain, step.keys);
+    if (grand_total_cursor.nextBlock()) open.push_back(&grand_total_cursor);
     MergedRows out(step, place.context, sink);
-    merge(cursors, out);
+    merge(std::move(open), out);
+    if (chain.remote->to_the_end)
+        for (const storage::RemoteStreamPtr& stream : scan.streams)
+            while (stream->next()) place.context.check();
     scan.stop->request_stop();
     ChainedTotals totals(chain, sink);
-    finishRemote(*chain.remote, scan.streams, place.context, totals);
+    finishRemote(*chain.remote, scan.streams, place.context, merged, totals);
     sink.finish();
 }
 

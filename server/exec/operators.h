@@ -26,6 +26,7 @@ void run(const plan::FilterStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::ProjectStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::ArrayJoinStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink);
+void run(const plan::GroupCheckStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::MergeStatesStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::TotalsStep& step, const StepPlace& place, Sink& sink);
 void run(const plan::RollupStep& step, const StepPlace& place, Sink& sink);

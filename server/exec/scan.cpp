@@ -6,6 +6,7 @@
 #include "common/base/bounded_queue.h"
 #include "server/exec/expression.h"
 #include "server/exec/operators.h"
+#include "server/exec/remote_groups.h"
 #include "server/exec/sort_order.h"
 #include "server/exec/thread_pool.h"
 #include "server/storage/merge_tree.h"
@@ -229,12 +230,16 @@ void run(const plan::SourceStep& step, const StepPlace& place, Sink& sink) {
 void finishRemote(const plan::RemoteScanStep& step,
                   std::vector<storage::RemoteStreamPtr>& streams,
                   QueryContext& context,
+                  const MergedTotals& merged,
                   Sink& sink) {
     context.check();
     ExtremesUnion extremes;
-    bool has_totals = false;
+    bool has_totals = step.exact_totals.has_value();
+    bool limited = false;
     for (const storage::RemoteStreamPtr& stream : streams) {
-        if (const auto rows = stream->rowsBeforeLimit()) context.addRemoteRowsBeforeLimit(*rows);
+        const auto rows = stream->rowsBeforeLimit();
+        if (rows) context.addRemoteRowsBeforeLimit(*rows);
+        limited = limited || rows;
         if (!step.take_totals) continue;
         if (!has_totals && stream->totals() && stream->totals()->rows > 0) {
             has_totals = true;
@@ -242,6 +247,8 @@ void finishRemote(const plan::RemoteScanStep& step,
         }
         if (stream->extremes() && stream->extremes()->rows > 0) extremes.add(*stream->extremes());
     }
+    if (limited && merged.row) context.addRemoteRowsBeforeLimit(1);
+    if (merged.totals) sink.totals(*merged.totals);
     if (std::optional<Block> block = extremes.result()) sink.extremes(std::move(*block));
 }
 
@@ -253,7 +260,7 @@ RemoteScan openRemote(const plan::RemoteScanStep& step, QueryContext& context) {
     storage::RemoteQuery query = step.query;
     query.stop = scan.stop->get_token();
     query.progress = [&context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
-    scan.streams = step.table->distributed()->query(query);
+    scan.streams = withCheckedGroups(step, step.table->distributed()->query(query));
     return scan;
 }
 
@@ -262,9 +269,12 @@ void run(const plan::RemoteScanStep& step, const StepPlace& place, Sink& sink) {
     storage::RemoteQuery query = step.query;
     query.stop = stop.token();
     query.progress = [&context = place.context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
-    std::vector<storage::RemoteStreamPtr> streams = step.table->distributed()->query(query);
+    std::vector<storage::RemoteStreamPtr> streams = withCheckedGroups(step, step.table->distributed()->query(query));
     drainAll(streams, stop, place.context, sink);
-    finishRemote(step, streams, place.context, sink);
+    MergedTotals merged;
+    if (step.exact_totals) merged = mergeTotals(*step.exact_totals, streams, place.context);
+    if (merged.row && !stop.ended()) sink.consume(0, *merged.row);
+    finishRemote(step, streams, place.context, merged, sink);
     sink.finish();
 }
 

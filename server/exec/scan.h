@@ -7,6 +7,7 @@
 
 #include "server/exec/operator.h"
 #include "server/exec/query_context.h"
+#include "server/exec/remote_totals.h"
 #include "server/plan/plan.h"
 
 namespace shardd::exec {
@@ -22,10 +23,11 @@ struct RemoteScan {
 RemoteScan openRemote(const plan::RemoteScanStep& step, QueryContext& context);
 
 /// When all streams have ended: totals and extremes of the shards to `sink`, rows before the limit to
-/// `context`.
+/// `context`. `merged` is what distributed_totals = 'exact' made of the shards' states; nothing without it.
 void finishRemote(const plan::RemoteScanStep& step,
                   std::vector<storage::RemoteStreamPtr>& streams,
                   QueryContext& context,
+                  const MergedTotals& merged,
                   Sink& sink);
 
 /// Two rows, minima and maxima, of every column of `block` (which has rows).

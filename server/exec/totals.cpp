@@ -6,6 +6,7 @@
 #include "server/exec/aggregator.h"
 #include "server/exec/expression.h"
 #include "server/exec/finish_states.h"
+#include "server/exec/one_row.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
 
@@ -13,35 +14,20 @@ namespace shardd::exec {
 
 namespace {
 
-AggregationPlan totalsPlan(const std::vector<plan::AggregateCall>& calls) {
+AggregationPlan totalsPlan(const plan::TotalsStep& step) {
     AggregationPlan plan;
-    plan.calls = calls;
+    plan.calls = step.calls;
     plan.merges_states = true;
+    plan.finish = step.states_to == nullptr;
     return plan;
 }
 
 Block callsHeader(const plan::TotalsStep& step, const Block& header) {
     Block result;
-    for (const plan::AggregateCall& call : step.calls) result.columns.push_back(header.get(call.name));
+    for (const plan::AggregateCall& call : step.calls)
+        result.columns.push_back(step.states_to ? step.input->header.get(call.arguments[0]) : header.get(call.name));
     return result;
 }
-
-/// Takes the one row of an aggregation without keys.
-class OneRow final : public Sink {
-public:
-    Flow consume(size_t /*worker*/, Block block) override {
-        row = std::move(block);
-        return Flow::More;
-    }
-
-    void totals(Block /*block*/) override {}
-
-    void extremes(Block /*block*/) override {}
-
-    void finish() override {}
-
-    Block row;
-};
 
 class TotalsSink final : public ForwardingSink {
 public:
@@ -49,7 +35,7 @@ public:
         : ForwardingSink(next),
           step_(step),
           place_(place),
-          totals_(totalsPlan(step.calls), callsHeader(step, place.header), place.context) {}
+          totals_(totalsPlan(step), callsHeader(step, place.header), place.context) {}
 
     Flow consume(size_t worker, Block block) override {
         if (block.is_overflows) {
@@ -82,6 +68,10 @@ public:
             for (const Block& block : overflows_) totals_.add(0, block);
         OneRow totals;
         totals_.finish(totals);
+        if (step_.states_to) {
+            step_.states_to->setTotalStates(std::move(totals.row));
+            return next_.finish();
+        }
         Block row;
         row.rows = 1;
         for (const NamedColumn& column : place_.header.columns) {

@@ -7,7 +7,8 @@ namespace shardd::net {
 namespace asio = boost::asio;
 
 void Conversation::agree(protocol::Revision revision, NativeLimits block_limits) {
-    revision_ = revision;
+    revision_ = write_revision_ = read_revision_ = revision;
+    block_limits_ = block_limits;
     assembler_.emplace(revision, block_limits);
 }
 
@@ -49,7 +50,7 @@ void Conversation::endChunk(size_t start) {
 void Conversation::writeFramedBlock(const Block& block,
                                     const std::optional<FrameOptions>& frames,
                                     Writer& out) {
-    const NativeOptions options = protocol::nativeOptionsAt(revision_);
+    const NativeOptions options = protocol::nativeOptionsAt(write_revision_);
     if (!frames) return writeBlock(block, options, out);
     if (const EncodedBlock* encoded = findEncoded(block, options))
         return out.writeBytes(encoded->frames.data(), encoded->frames.size());

@@ -39,6 +39,16 @@ public:
 
     void sendChunked() { send_chunked_ = true; }
 
+    /// Blocks take another revision's form than the connection's, until told otherwise: both ends agreed on that.
+    void writeBlocksAt(protocol::Revision revision) { write_revision_ = revision; }
+
+    /// Between two queries.
+    void readBlocksAt(protocol::Revision revision) {
+        if (revision == read_revision_) return;
+        read_revision_ = revision;
+        assembler_.emplace(revision, block_limits_);
+    }
+
     protocol::BlockAssembler& assembler() { return *assembler_; }
 
     /// What `decode` makes of the bytes that are there, or nothing; `wanted` then says how many more to wait
@@ -110,6 +120,9 @@ private:
     std::shared_ptr<Connection> connection_;
     protocol::DecodeLimits limits_;
     protocol::Revision revision_ = 0;
+    protocol::Revision write_revision_ = 0;  // of blocks
+    protocol::Revision read_revision_ = 0;
+    NativeLimits block_limits_;
     bool send_chunked_ = false;
     std::optional<protocol::BlockAssembler> assembler_;
     Writer out_;

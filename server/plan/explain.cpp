@@ -1,5 +1,7 @@
 #include "server/plan/explain.h"
 
+#include <algorithm>
+
 #include "common/columns/create_column.h"
 #include "server/plan/binder.h"
 #include "server/sql/printer.h"
@@ -38,6 +40,7 @@ const sql::Query& queryOf(const sql::Explain& statement, const char* what) {
 PlannerContext withoutRunning(const PlannerContext& context) {
     PlannerContext dry = context;
     dry.run = nullptr;
+    dry.activity = nullptr;
     return dry;
 }
 
@@ -89,6 +92,36 @@ Block estimate(const StepPtr& root) {
     return block;
 }
 
+/// What one shard is sent.
+void addShardLines(const DistributedRead& read, size_t shard, std::vector<std::string>& lines) {
+    const auto& asked = read.query.shards;
+    const std::string address = shard < read.addresses.size() && !read.addresses[shard].empty() ? " (" + read.addresses[shard] + ")" : "";
+    const std::string title = fmt::format("  Shard {}{}", shard + 1, address);
+    if (std::find(asked.begin(), asked.end(), shard) == asked.end()) {
+        lines.push_back(title + ": not asked, " + read.skipped);
+        return;
+    }
+    lines.push_back(title + ":");
+    lines.push_back("    Stage: " + stageText(read.query.stage));
+    lines.push_back("    Query: " + read.query.text);
+    for (const auto& [name, value] : read.query.settings) lines.push_back("    Setting: " + name + " = " + value);
+    for (const auto& [name, value] : read.query.own_settings)
+        lines.push_back("    Setting, if it is shardd: " + name + " = " + value);
+}
+
+void addReadLines(const DistributedRead& read, std::vector<std::string>& lines) {
+    lines.push_back("Cluster: " + read.cluster);
+    lines.push_back(fmt::format("  Asked: {} of {} shards", read.query.shards.size(), read.shard_count));
+    lines.push_back("  Stage: " + stageText(read.query.stage));
+    lines.push_back("  Reason: " + read.reason);
+    if (!read.proof.empty()) lines.push_back("  Proof: " + read.proof);
+    if (!read.query.needs_own_for.empty()) lines.push_back("  Needs: shardd on every shard, for " + read.query.needs_own_for);
+    lines.push_back("  Columns:");
+    for (const NamedColumn& column : read.query.header.columns) lines.push_back("    " + column.name + " " + column.type->name());
+    for (const auto& [name, blocks] : read.query.external_tables) lines.push_back("  External table: " + name);
+    for (size_t shard = 0; shard < read.shard_count; ++shard) addShardLines(read, shard, lines);
+}
+
 }  // namespace
 
 Block explain(const sql::Explain& statement, const PlannerContext& context) {
@@ -123,23 +156,7 @@ std::string stageText(storage::Stage stage) {
 
 std::vector<std::string> distributedLines(const QueryPlan& plan) {
     std::vector<std::string> lines;
-    for (const DistributedRead& read : plan.distributed) {
-        lines.push_back("Cluster: " + read.cluster);
-        std::string shards;
-        for (size_t shard : read.query.shards)
-            shards += (shards.empty() ? "" : ", ") + std::to_string(shard + 1);
-        lines.push_back("  Shards: " + shards);
-        lines.push_back("  Stage: " + stageText(read.query.stage));
-        lines.push_back("  Reason: " + read.reason);
-        lines.push_back("  Query: " + read.query.text);
-        lines.push_back("  Columns:");
-        for (const NamedColumn& column : read.query.header.columns)
-            lines.push_back("    " + column.name + " " + column.type->name());
-        for (const auto& [name, blocks] : read.query.external_tables)
-            lines.push_back("  External table: " + name);
-        for (const auto& [name, value] : read.query.settings)
-            lines.push_back("  Setting: " + name + " = " + value);
-    }
+    for (const DistributedRead& read : plan.distributed) addReadLines(read, lines);
     if (lines.empty()) lines.emplace_back("No sharded table is read");
     return lines;
 }

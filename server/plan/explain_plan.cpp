@@ -47,6 +47,7 @@ private:
 
     void node(const ScanStep& step);
     void node(const RemoteScanStep& step);
+    void node(const GroupCheckStep& step);
     void node(const SourceStep& step);
     void node(const FilterStep& step);
     void node(const ProjectStep& step);
@@ -133,6 +134,11 @@ void StepWriter::node(const AggregateStep& step) {
     detail("Keys", join(step.keys));
     detail("Aggregates", callsText(step.calls));
     if (!step.grouping_sets.empty()) detail("Grouping sets", std::to_string(step.grouping_sets.size()));
+}
+
+void StepWriter::node(const GroupCheckStep& step) {
+    line("CheckingGroups");
+    detail("Sharding key", step.slots.key.text);
 }
 
 void StepWriter::node(const MergeStatesStep& step) {

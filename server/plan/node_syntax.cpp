@@ -362,7 +362,8 @@ sql::ExpressionPtr SyntaxMaker::rowCount(const NodePtr& node) const {
 
 sql::TableExpression SyntaxMaker::table(const TableSource& source) const {
     sql::TableExpression syntax;
-    const auto* distributed = options_.for_shard && source.storage ? source.storage->distributed() : nullptr;
+    const bool renamed = &source == options_.read || (options_.all_local && source.kind == TableSource::Kind::Table);
+    const auto* distributed = renamed && source.storage ? source.storage->distributed() : nullptr;
     const std::string& function = distributed ? distributed->remoteTableFunction() : source.function_text;
     const auto sent = options_.sent_sets.find(source.id);
     if (sent != options_.sent_sets.end()) {

@@ -19,8 +19,10 @@ struct SyntaxOptions {
     Dialect dialect = Dialect::Analyzer;
     /// For GLOBAL IN: from a set node's name to the table that travels with the query.
     std::map<std::string, std::string> sent_sets = {};
-    /// For shards: a sharded table is called by the name it has there.
-    bool for_shard = true;
+    /// For shards: the sharded table that they are asked about, called by the name it has there.
+    const TableSource* read = nullptr;
+    /// … and every other sharded table too (distributed_product_mode = 'local'); table functions stay what they are.
+    bool all_local = false;
 };
 
 /// One expression as syntax, its leaves included. The node must be one that can be written: a set of a GLOBAL

@@ -14,6 +14,7 @@
 #include "server/aggregates/aggregate.h"
 #include "server/functions/function.h"
 #include "server/storage/distributed.h"
+#include "server/storage/key.h"
 #include "server/storage/table.h"
 
 /// The contract between the planner, which makes steps, and exec, which runs them. Plain data.
@@ -60,13 +61,65 @@ struct ScanStep {
     uint64_t limit_rows = 0;
 };
 
-/// Asks shards. Output: query.header, from all shards in any order; or one sorted stream merged by `sort_keys` of the step
+struct AggregateCall {
+    aggregates::AggregateFunctionPtr function;
+    std::vector<std::string> arguments;  // columns of the input, of the function's argument types
+    std::string name;                    // of the output column
+};
+
+/// On which shard the rows of a group live, by the sharding key.
+struct GroupSlots {
+    /// Over a block of the table's columns.
+    storage::KeyElement key;
+    /// Columns of the block that holds the groups, and the table's columns that they are.
+    std::vector<std::pair<std::string, std::string>> columns;
+    /// Of the shards, in their order; slots are shared out by them.
+    std::vector<uint32_t> weights;
+};
+
+/// How an initiator proves that groups which shards finished are disjoint (verify_disjoint_groups).
+struct GroupComparison {
+    /// The keys of GROUP BY: columns of the shards' answers, and what the query calls them.
+    std::vector<std::pair<std::string, std::string>> keys;
+    /// Where the keys tell a group's shard: groups are held against their place. Otherwise the keys of all shards' groups are
+    /// compared with one another.
+    std::optional<GroupSlots> slots;
+    /// Why neither can be done; empty when it can.
+    std::string impossible;
+    /// Error at the first group that is not where it should be; otherwise they are counted.
+    bool throws = false;
+    storage::DistributedActivityPtr activity;
+};
+
+/// distributed_totals = 'exact': shards send the states behind the row without keys, which becomes one here.
+struct ExactTotals {
+    /// arguments: a shard's state column; name: the finished column.
+    std::vector<AggregateCall> calls;
+    /// What `output` and `having` are computed from: keys hold defaults, calls their results.
+    Block inputs;
+    uint64_t grouping_set = 0;
+    ExpressionPtr having;
+    std::vector<NamedExpression> output;
+    /// The grand total of ROLLUP and CUBE is a row among the others; WITH TOTALS a row of its own.
+    bool is_row = false;
+    bool is_totals = false;
+    /// This node is a shard itself: states are not finished but passed on.
+    storage::DistributedActivityPtr states_to;
+};
+
+/// Asks shards. Output: query.header without its hidden columns, from all shards in any order; or one sorted stream merged by `sort_keys` of the step
 /// above when that is a MergeSortedStep.
 struct RemoteScanStep {
     storage::TablePtr table;  // keeps `table->distributed()` alive
     storage::RemoteQuery query;
     /// Whether the shards' Totals are the answer's (the first shard's that has some), and their extremes are extended.
     bool take_totals = false;
+    std::optional<GroupComparison> comparison;
+    /// Columns at the end of query.header that only the comparison needs.
+    size_t hidden_columns = 0;
+    std::optional<ExactTotals> exact_totals;
+    /// Streams are read to their end even when no more rows are wanted: totals and counts come behind them.
+    bool to_the_end = false;
 };
 
 /// Rows that are there already or made on the spot (VALUES, system tables, one(), external tables).
@@ -95,12 +148,6 @@ struct ArrayJoinStep {
     bool left = false;
 };
 
-struct AggregateCall {
-    aggregates::AggregateFunctionPtr function;
-    std::vector<std::string> arguments;  // columns of the input, of the function's argument types
-    std::string name;                    // of the output column
-};
-
 enum class OverflowMode : uint8_t { Throw, Break, Any };
 
 /// GROUP BY. Output: keys in order, then calls, as states or (finish) results. Without keys exactly one row, unless
@@ -120,6 +167,18 @@ struct AggregateStep {
     bool overflow_row = false;
     /// Only this many groups matter (LIMIT without ORDER BY or HAVING); 0 is all.
     uint64_t limit_groups = 0;
+};
+
+/// Groups pass; each must live on this shard, as far as its keys tell. Output: the input's columns.
+struct GroupCheckStep {
+    StepPtr input;
+    GroupSlots slots;
+    /// Keys, and what the query calls them.
+    std::vector<std::pair<std::string, std::string>> keys;
+    /// This shard's place, from 0.
+    size_t own_shard = 0;
+    bool throws = false;
+    storage::DistributedActivityPtr activity;
 };
 
 /// As AggregateStep, over rows of states: from threads, from shards (bucket by bucket where they have buckets).
@@ -144,6 +203,8 @@ struct TotalsStep {
     ExpressionPtr having;              // over the finished columns; may be missing
     TotalsMode mode = TotalsMode::AfterHavingExclusive;
     double auto_threshold = 0.5;
+    /// Instead of a row of totals the states behind it, for an initiator.
+    storage::DistributedActivityPtr states_to;
 };
 
 /// WITH ROLLUP / WITH CUBE: input are keys and states by all keys; output finished rows of every level. The column
@@ -155,6 +216,8 @@ struct RollupStep {
     bool cube = false;
     bool use_nulls = false;  // group_by_use_nulls: keys that a level leaves out are NULL, key types Nullable
     bool totals = false;     // the level without keys is the totals row too
+    /// The states of the level without keys go there instead of its row, for an initiator.
+    storage::DistributedActivityPtr states_to;
 };
 
 struct SortKey {
@@ -318,6 +381,7 @@ struct Step {
                  ProjectStep,
                  ArrayJoinStep,
                  AggregateStep,
+                 GroupCheckStep,
                  MergeStatesStep,
                  TotalsStep,
                  RollupStep,

@@ -87,6 +87,7 @@ QueryPlan planQuery(const QueryTreePtr& tree, const PlannerContext& context, uin
     QueryPlan plan;
     PlannerContext inner = context;
     inner.stage = storage::Stage::Complete;
+    inner.outermost = false;
     plan.root = planTree(tree, inner, plan, limit_rows);
     if (limit_rows > 0) {
         Block header = plan.root->header;

@@ -12,8 +12,12 @@ namespace shardd::plan {
 /// What was decided for one read of a sharded table, for EXPLAIN DISTRIBUTED and the query's trailer.
 struct DistributedRead {
     std::string cluster;
+    size_t shard_count = 0;  // of the cluster; query.shards are those that are asked
+    std::vector<std::string> addresses;  // of each shard, as far as known
     storage::RemoteQuery query;
-    std::string reason;  // why this stage
+    std::string reason;   // why this stage
+    std::string skipped;  // why the other shards are not asked; empty when all are
+    std::string proof;    // how groups are checked; empty when they are not
 };
 
 struct QueryPlan {

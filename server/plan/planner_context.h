@@ -30,6 +30,8 @@ struct PlannerContext {
 
     /// Asked by an initiator: integers in GROUP BY and ORDER BY are constants, and `stage` says how far to go.
     bool secondary = false;
+    /// The query itself, not a part of it: what an initiator says to a shard is meant for this one.
+    bool outermost = true;
     storage::Stage stage = storage::Stage::Complete;
 
     // For queries to shards.
@@ -38,7 +40,11 @@ struct PlannerContext {
     std::string initial_address;
     int64_t initial_start_microseconds = 0;
     uint64_t distributed_depth = 0;
+    /// The revision of the protocol that the client of the query reads; 0 when there is none.
+    uint64_t client_revision = 0;
     std::stop_token stop;
+    /// Where reads of sharded tables, and what is found out about groups, are noted; missing where nothing runs.
+    storage::DistributedActivityPtr activity;
 
     /// Runs steps to the end and gives all rows: scalar subqueries, IN (SELECT …), GLOBAL IN. Missing where a
     /// subquery must not run (EXPLAIN, DESCRIBE); the planner then takes one row of defaults.

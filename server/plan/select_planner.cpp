@@ -58,6 +58,10 @@ RowCount rowCount(const NodePtr& node) {
 void SelectPlanner::setStep(StepPtr step) {
     step_ = std::move(step);
     compiler_ = std::make_unique<Compiler>(step_->header, context_);
+    setGroupingSets(*compiler_);
+}
+
+void SelectPlanner::setGroupingSets(Compiler& compiler) const {
     std::vector<std::string> keys;
     for (const NodePtr& key : query_.group_by) keys.push_back(key->name);
     std::vector<std::vector<size_t>> sets = query_.grouping_sets;
@@ -73,7 +77,7 @@ void SelectPlanner::setStep(StepPtr step) {
             for (size_t i = 0; i < keys.size(); ++i)
                 if (mask >> (keys.size() - 1 - i) & 1) sets.back().push_back(i);
         }
-    compiler_->setGroupingSets(std::move(keys), std::move(sets));
+    compiler.setGroupingSets(std::move(keys), std::move(sets));
 }
 
 ExpressionPtr SelectPlanner::compile(const NodePtr& node) { return compiler_->compile(node); }
@@ -308,8 +312,10 @@ void SelectPlanner::planAggregation() {
     aggregate.overflow_row = query_.totals && aggregate.max_groups > 0 && aggregate.overflow == OverflowMode::Any;
     const bool any_groups = query_.order_by.empty() && !query_.having && !query_.qualify && query_.windows.empty() && !query_.limit_by_limit &&
                             !query_.distinct && plain && query_.grouping_sets.empty() && to_ != Stage::WithMergeableState;
-    if (any_groups && !query_.group_by.empty()) aggregate.limit_groups = query_.limit ? keptRows() : limit_rows_;
+    if (any_groups && !query_.group_by.empty() && !query_.settings->exact_rows_before_limit)
+        aggregate.limit_groups = query_.limit ? keptRows() : limit_rows_;
     setStep(makeStep(std::move(aggregate), std::move(header)));
+    checkGroups();
 }
 
 void SelectPlanner::planAfterStates() {
@@ -322,6 +328,7 @@ void SelectPlanner::planAfterStates() {
         rollup.cube = query_.cube;
         rollup.use_nulls = query_.settings->group_by_use_nulls;
         rollup.totals = query_.totals;
+        if (sendsTotalsAsStates()) rollup.states_to = context_.activity;
         Block header;
         addColumn(header, "__grouping_set", types::uint64());
         for (const NodePtr& key : query_.group_by) addColumn(header, key->name, rollup.use_nulls ? makeNullable(key->type) : key->type);
@@ -343,6 +350,7 @@ void SelectPlanner::planAfterStates() {
                       : mode == "after_having_auto"      ? TotalsMode::AfterHavingAuto
                                                          : TotalsMode::AfterHavingExclusive;
         totals.auto_threshold = static_cast<double>(query_.settings->totals_auto_threshold);
+        if (sendsTotalsAsStates()) totals.states_to = context_.activity;
         having = nullptr;
         setStep(makeStep(std::move(totals), std::move(header)));
     }
@@ -490,7 +498,8 @@ void SelectPlanner::planLimit() {
     if (query_.offset) limit.offset = rowCount(query_.offset);
     limit.with_ties = query_.limit_with_ties;
     if (limit.with_ties) limit.ties = sortKeys();
-    limit.exhaust_input = query_.totals || query_.settings->exact_rows_before_limit;
+    limit.exhaust_input = query_.totals || query_.settings->exact_rows_before_limit ||
+                          query_.settings->distributed_totals == setting_types::DistributedTotals::Exact;
     if (to_ == Stage::WithMergeableStateAfterAggregationAndLimit) {
         // The initiator skips the offset itself; what is no plain number it must see whole.
         const uint64_t kept = keptRows();

@@ -39,6 +39,14 @@ private:
     bool sendsProduct(const QueryTree& subquery) const;
     void sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
     std::vector<std::pair<std::string, std::string>> remoteSettings() const;
+    std::vector<std::pair<std::string, std::string>> ownSettings() const;
+    // select_groups.cpp: what is proved and merged of finished groups
+    QueryNode withHiddenKeys(const StageChoice& choice, GroupComparison& comparison, Block& header) const;
+    std::optional<GroupComparison> planComparison(const storage::DistributedSource& distributed, const StageChoice& choice) const;
+    std::optional<ExactTotals> planExactTotals(const StageChoice& choice) const;
+    void checkGroups();
+    void noteRead(const storage::DistributedSource& distributed, const StageChoice& choice, RemoteScanStep& remote);
+    bool sendsTotalsAsStates() const;
 
     // -- clauses -----------------------------------------------------------------------------------
     void planArrayJoinClause();
@@ -57,6 +65,7 @@ private:
 
     // -- tools -------------------------------------------------------------------------------------
     void setStep(StepPtr step);
+    void setGroupingSets(Compiler& compiler) const;
     ExpressionPtr compile(const NodePtr& node);
     void filter(const NodePtr& condition);
     /// Computes `nodes` beside (keep_all) or instead of the columns that are there.

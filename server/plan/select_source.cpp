@@ -3,6 +3,7 @@
 
 #include "common/base/city_hash.h"
 #include "common/columns/create_column.h"
+#include "server/plan/group_proof.h"
 #include "server/plan/query_tree_walk.h"
 #include "server/plan/ranges.h"
 #include "server/plan/select_planner.h"
@@ -14,6 +15,16 @@ namespace shardd::plan {
 using storage::Stage;
 
 namespace {
+
+/// Names of own_settings_list.inc: other servers would wonder, so they go to our own kind alone.
+bool isOwnSetting(std::string_view name) {
+    static constexpr std::string_view kNames[] = {
+#define SETTING(type, name, default_text, tier) #name,
+#include "config/own_settings_list.inc"
+#undef SETTING
+    };
+    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
 
 /// Blocks that are there already.
 class BlocksSource final : public BlockSource {
@@ -227,6 +238,7 @@ void SelectPlanner::planSubquery(const TableSource& source) {
     const std::vector<std::string> needed = usedColumns(query_, source, nullptr);
     PlannerContext inner = context_;
     inner.stage = Stage::Complete;
+    inner.outermost = false;
     QueryTreePtr tree = source.subquery;
     // Column aliases of the table expression rename by place, so then all columns stay.
     bool same_names = true;
@@ -321,8 +333,36 @@ void SelectPlanner::sendSets(storage::RemoteQuery& query, std::map<std::string, 
 std::vector<std::pair<std::string, std::string>> SelectPlanner::remoteSettings() const {
     std::vector<std::pair<std::string, std::string>> result;
     for (const SettingChange& change : query_.settings.changed())
-        if (change.name != "limit" && change.name != "offset") result.emplace_back(change.name, change.value);
+        if (change.name != "limit" && change.name != "offset" && !isOwnSetting(change.name)) result.emplace_back(change.name, change.value);
     return result;
+}
+
+std::vector<std::pair<std::string, std::string>> SelectPlanner::ownSettings() const {
+    std::vector<std::pair<std::string, std::string>> result;
+    for (const char* name : {"verify_disjoint_groups", "distributed_totals"})
+        if (query_.settings.isChanged(name)) result.emplace_back(name, query_.settings.get(name));
+    return result;
+}
+
+/// For the trailer and system.distributed_queries, and for EXPLAIN DISTRIBUTED.
+void SelectPlanner::noteRead(const storage::DistributedSource& distributed, const StageChoice& choice, RemoteScanStep& remote) {
+    const std::string proof = remote.comparison ? proofText(*remote.comparison) : std::string();
+    if (context_.activity) {
+        storage::ReadActivity read;
+        read.cluster = distributed.clusterName();
+        read.table = distributed.remoteTableFunction().empty() ? distributed.remoteDatabase() + "." + distributed.remoteTable()
+                                                               : distributed.remoteTableFunction();
+        read.mode = query_.settings->distributed_group_by_no_merge;
+        read.stage = static_cast<uint8_t>(choice.stage);
+        read.reason = choice.reason;
+        read.proof = proof;
+        read.report = std::make_shared<storage::RemoteReport>(distributed.shardCount(), choice.skipped);
+        remote.query.report = read.report;
+        context_.activity->add(std::move(read));
+    }
+    DistributedRead read{distributed.clusterName(), distributed.shardCount(), {}, remote.query, choice.reason, choice.skipped, proof};
+    for (size_t shard = 0; shard < read.shard_count; ++shard) read.addresses.push_back(distributed.shardAddress(shard));
+    plan_.distributed.push_back(std::move(read));
 }
 
 void SelectPlanner::planRemote(const TableSource& source) {
@@ -330,6 +370,9 @@ void SelectPlanner::planRemote(const TableSource& source) {
     const StageChoice choice = chooseStage(query_, distributed, to_, context_);
     const bool whole_answer = query_.settings->distributed_group_by_no_merge != 0;
     if (choice.shards.empty()) {
+        RemoteScanStep nobody;
+        nobody.query.stage = choice.stage;
+        noteRead(distributed, choice, nobody);
         // Nobody to ask: in mode 0 the query runs here over no rows, otherwise there is no answer at all.
         Block header;
         if (whole_answer) {
@@ -351,9 +394,39 @@ void SelectPlanner::planRemote(const TableSource& source) {
     std::map<std::string, std::string> sent_sets;
     sendSets(remote.query, sent_sets);
     sendJoinedTables(remote.query, sent_sets);
-    remote.query.text = shardText(query_, sent_sets);
     remote.query.settings = remoteSettings();
-    remote.query.header = remoteHeader(choice.stage);
+    remote.query.own_settings = ownSettings();
+    // Finished rows are passed on as they come when they have the form that the client reads.
+    const bool old_clients_read_it_otherwise = std::any_of(query_.projection.begin(), query_.projection.end(), [](const Projection& each) {
+        return each.node->type->name().find("LowCardinality") != std::string::npos;
+    });
+    if (choice.stage == Stage::Complete && context_.outermost && context_.client_revision > 0 && !old_clients_read_it_otherwise)
+        remote.query.own_settings.emplace_back("distributed_block_revision", std::to_string(context_.client_revision));
+    remote.comparison = planComparison(distributed, choice);
+    if (remote.comparison) {
+        const QueryNode asked = withHiddenKeys(choice, *remote.comparison, remote.query.header);
+        remote.query.text = shardText(asked, sent_sets);
+        remote.hidden_columns = asked.projection.size() - query_.projection.size();
+        if (const auto& slots = remote.comparison->slots) {
+            remote.query.own_settings.emplace_back("distributed_group_key", slots->key.text);
+            remote.query.own_settings.emplace_back("distributed_shard_weights", weightsText(slots->weights));
+        }
+    } else {
+        remote.query.text = shardText(query_, sent_sets);
+        remote.query.header = remoteHeader(choice.stage);
+    }
+    const bool exact = query_.settings->distributed_totals == setting_types::DistributedTotals::Exact;
+    if (exact && query_.limit && !query_.settings.isChanged("exact_rows_before_limit"))
+        remote.query.settings.emplace_back("exact_rows_before_limit", "1");
+    remote.exact_totals = planExactTotals(choice);
+    if (remote.exact_totals) {
+        remote.query.own_settings.emplace_back("distributed_totals_as_states", "1");
+        remote.query.needs_own_for = "distributed_totals = 'exact'";
+        Block states;
+        for (const AggregateCall& call : remote.exact_totals->calls)
+            states.columns.push_back({call.arguments[0], call.function->stateType(), ColumnPtr(createColumn(*call.function->stateType()))});
+        remote.query.totals_header = std::move(states);
+    }
     remote.query.stop = context_.stop;
     remote.query.initial_user = context_.initial_user;
     remote.query.initial_query_id = context_.initial_query_id;
@@ -361,9 +434,11 @@ void SelectPlanner::planRemote(const TableSource& source) {
     remote.query.initial_start_microseconds = context_.initial_start_microseconds;
     remote.query.distributed_depth = context_.distributed_depth;
     remote.take_totals = query_.totals && choice.stage != Stage::WithMergeableState;
-    plan_.distributed.push_back({distributed.clusterName(), remote.query, choice.reason});
+    remote.to_the_end = remote.take_totals || exact || query_.settings->exact_rows_before_limit;
+    noteRead(distributed, choice, remote);
     from_ = choice.stage;
     Block header = remote.query.header;
+    header.columns.resize(header.columns.size() - remote.hidden_columns);
     setStep(makeStep(std::move(remote), std::move(header)));
 }
 

@@ -10,6 +10,7 @@
 #include "server/plan/binder.h"
 #include "server/plan/evaluate.h"
 #include "server/plan/exact_cast.h"
+#include "server/plan/query_tree_walk.h"
 #include "server/sql/parser.h"
 
 namespace shardd::plan {
@@ -178,6 +179,15 @@ void collectTold(const NodePtr& node, const TableSource& source, std::set<std::s
     for (const NodePtr& argument : node->arguments) collectTold(argument, source, columns);
 }
 
+bool usesColumn(const NodePtr& root, const std::string& name, const TableSource& source) {
+    bool uses = false;
+    walk(root, [&](const NodePtr& node) {
+        uses = uses || (node->kind == Node::Kind::Column && node->source && node->source->id == source.id && node->column == name);
+        return !uses;
+    });
+    return uses;
+}
+
 }  // namespace
 
 std::optional<ShardingKey> bindShardingKey(const std::string& text,
@@ -218,6 +228,25 @@ bool listContainsKey(const std::vector<NodePtr>& list, const ShardingKey& key, c
     for (const NodePtr& node : list) collectTold(node, source, told);
     return !key.columns.empty() &&
            std::includes(told.begin(), told.end(), key.columns.begin(), key.columns.end());
+}
+
+std::string columnsLacking(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source) {
+    if (key.columns.empty()) return "any column";
+    std::set<std::string> told;
+    for (const NodePtr& node : list) collectTold(node, source, told);
+    std::string text;
+    size_t count = 0;
+    for (const std::string& column : key.columns) {
+        if (told.contains(column)) continue;
+        text += (text.empty() ? "" : ", ") + column;
+        ++count;
+        for (const NodePtr& node : list) {
+            if (!usesColumn(node, column, source)) continue;
+            text += fmt::format(" ({} does not tell it)", node->old_name);
+            break;
+        }
+    }
+    return text.empty() ? text : (count > 1 ? "columns " : "column ") + text;
 }
 
 std::optional<std::vector<size_t>> shardsOfFilter(const std::vector<NodePtr>& filters,

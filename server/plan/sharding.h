@@ -33,6 +33,10 @@ size_t shardOfKey(const Type& type, const Value& value, std::span<const uint32_t
 /// the key can be told from the list, whose expressions are injective in it.
 bool listContainsKey(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source);
 
+/// What keeps the list from containing the key, for people: "column b", "column k (k % 2 does not tell it)". Empty when it
+/// contains the key.
+std::string columnsLacking(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source);
+
 /// The shards that rows passing `filter` can live on, ascending; nothing when the filter does not pin the
 /// key. Equalities and IN lists on the key's columns count, under AND and OR; at most `limit` combinations
 /// (0: any number).

@@ -28,9 +28,8 @@ private:
     void skipShards(StageChoice& choice);
     void failUnlessSkipped(bool has_key, bool usable) const;
     bool keyIsUsable() const;
-    bool groupsStayOnShards() const;
+    std::string whyGroupsMayCross() const;
     const std::optional<ShardingKey>& key();
-    std::string skippedText(const StageChoice& choice) const;
 
     const TableSource& table() const { return *query_.sources[0]; }
 
@@ -64,6 +63,8 @@ void StageChooser::skipShards(StageChoice& choice) {
                            settings->optimize_skip_unused_shards_limit, context_);
         if (needed) {
             choice.shards = *needed;
+            if (choice.shards.size() < source_.shardCount())
+                choice.skipped = fmt::format("the filter pins the sharding key {} to other shards", source_.shardingKey());
             return;
         }
     }
@@ -83,29 +84,35 @@ void StageChooser::failUnlessSkipped(bool has_key, bool usable) const {
                 source_.shardingKey());
 }
 
-/// Whether everything that brings rows together does so within one shard.
-bool StageChooser::groupsStayOnShards() const {
-    if (!query_.settings->optimize_skip_unused_shards ||
-        !query_.settings->optimize_distributed_group_by_sharding_key)
-        return false;
-    if (!keyIsUsable()) return false;
-    const auto contains = [&](const std::vector<NodePtr>& list) {
-        return listContainsKey(list, *key_, table());
+/// Why rows that are brought together may come from several shards; empty when they never do. For people.
+std::string StageChooser::whyGroupsMayCross() const {
+    if (!key_) return "the table has no sharding key";
+    if (!keyIsUsable())
+        return fmt::format("the sharding key {} is not the same whenever it is computed", source_.shardingKey());
+    const auto lacking = [&](const char* clause, const std::vector<NodePtr>& list) {
+        const std::string columns = columnsLacking(list, *key_, table());
+        return columns.empty() ? columns : fmt::format("{} lacks {} of {}", clause, columns, source_.shardingKey());
     };
+    for (const JoinNode& join : query_.joins)
+        if (join.kind == JoinNode::Kind::Right || join.kind == JoinNode::Kind::Full)
+            return "a RIGHT or FULL JOIN gives every shard the rows that have no partner there";
+    std::vector<std::string> reasons;
     if (query_.distinct) {
         std::vector<NodePtr> list;
         for (const Projection& projection : query_.projection) list.push_back(projection.node);
-        if (!contains(list)) return false;
+        reasons.push_back(lacking("DISTINCT", list));
     }
-    if (query_.aggregated() && !contains(query_.group_by)) return false;
-    return !query_.limit_by_limit || contains(query_.limit_by);
-}
-
-std::string StageChooser::skippedText(const StageChoice& choice) const {
-    const size_t skipped = source_.shardCount() - choice.shards.size();
-    return skipped ? fmt::format("; {} of {} shards cannot have rows that pass the filter", skipped,
-                                 source_.shardCount())
-                   : "";
+    if (query_.aggregated() && !query_.has_group_by)
+        reasons.emplace_back("there is no GROUP BY: all rows are one group");
+    else if (query_.aggregated())
+        reasons.push_back(lacking("GROUP BY", query_.group_by));
+    if (query_.limit_by_limit) reasons.push_back(lacking("LIMIT BY", query_.limit_by));
+    for (const std::string& reason : reasons)
+        if (!reason.empty()) return reason;
+    for (const char* setting : {"optimize_skip_unused_shards", "optimize_distributed_group_by_sharding_key"})
+        if (query_.settings.get(setting) == "0")
+            return fmt::format("every group has all of the sharding key {}, but {} = 0", source_.shardingKey(), setting);
+    return "";
 }
 
 StageChoice StageChooser::choose(Stage wanted) {
@@ -115,7 +122,7 @@ StageChoice StageChooser::choose(Stage wanted) {
     skipShards(choice);
     const auto answer = [&](Stage stage, std::string reason) {
         choice.stage = stage;
-        choice.reason = std::move(reason) + skippedText(choice);
+        choice.reason = std::move(reason);
         return choice;
     };
 
@@ -127,6 +134,11 @@ StageChoice StageChooser::choose(Stage wanted) {
         if (!query_.windows.empty() || query_.qualify)
             throw Error(ErrorCode::NOT_IMPLEMENTED,
                         "Window functions are not supported with distributed_group_by_no_merge=2");
+        // Whole answers travel under their own names, and are passed on as they come.
+        if (wanted == Stage::Complete && query_.order_by.empty() && !query_.limit && !query_.offset)
+            return answer(Stage::Complete,
+                          "distributed_group_by_no_merge = 2, and nothing is left to sort or limit: the answers of the shards "
+                          "follow one another");
         return answer(
             after_aggregation,
             "distributed_group_by_no_merge = 2: shards finish their groups, the initiator sorts and limits");
@@ -148,8 +160,8 @@ StageChoice StageChooser::choose(Stage wanted) {
     const bool brings_rows_together = query_.aggregated() || query_.distinct || query_.limit_by_limit;
     if (brings_rows_together) {
         key();
-        if (!groupsStayOnShards())
-            return answer(Stage::WithMergeableState, "a group may live on several shards");
+        if (const std::string why = whyGroupsMayCross(); !why.empty())
+            return answer(Stage::WithMergeableState, "a group may live on several shards: " + why);
     }
     const std::string reason =
         brings_rows_together

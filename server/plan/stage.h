@@ -13,6 +13,8 @@ struct StageChoice {
     storage::Stage stage = storage::Stage::Complete;
     std::vector<size_t> shards;
     std::string reason;
+    /// Why the other shards are not asked; empty when all are.
+    std::string skipped;
 };
 
 /// `wanted`: how far the query itself must go here (less than Complete when this node is a shard of another).

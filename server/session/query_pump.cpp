@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/protocol/peer.h"
+
 namespace shardd::session {
 
 namespace asio = boost::asio;
@@ -60,6 +62,12 @@ QueryPump::QueryPump(net::Conversation& conversation,
     next_progress_ = started_ + interactive_delay_;
     if (query.compression) frames_ = answerFrames(query, options.compression);
     if (conversation.revision() >= protocol::gate::kCompressedLogs) log_frames_ = frames_;
+    // An initiator of our kind passes blocks on as they come: they have the form that its client reads.
+    const bool for_initiator =
+        query.client_info.kind == protocol::QueryKind::Secondary && query.client_info.client_name == protocol::kOwnName;
+    const int64_t wanted = for_initiator ? numberOr(findSetting(query, "distributed_block_revision"), 0) : 0;
+    if (wanted > 0)
+        conversation.writeBlocksAt(std::min(static_cast<protocol::Revision>(wanted), conversation.revision()));
     const std::weak_ptr<net::Connection> connection = conversation.weakConnection();
     const auto wake = [connection] {
         if (const std::shared_ptr<net::Connection> alive = connection.lock()) alive->notify();
@@ -69,6 +77,7 @@ QueryPump::QueryPump(net::Conversation& conversation,
 }
 
 QueryPump::~QueryPump() {
+    conversation_.writeBlocksAt(conversation_.revision());
     if (!ended_) abandon();
 }
 

@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/protocol/chunked.h"
 #include "common/protocol/interserver.h"
+#include "common/protocol/peer.h"
 #include "server/net/connection.h"
 #include "server/net/conversation.h"
 #include "server/session/query_pump.h"
@@ -121,7 +122,7 @@ asio::awaitable<void> Session::Impl::serveHellos(net::Clock::time_point deadline
     const protocol::Revision revision = protocol::revisionInUse(protocol::kServerRevision, hello.revision);
     nonce = makeNonce();
     protocol::ServerHello answer;
-    answer.server_name = options->server_name;
+    answer.server_name = hello.client_name == protocol::kOwnName ? protocol::kOwnName : options->server_name;
     answer.version_major = options->version_major;
     answer.version_minor = options->version_minor;
     answer.version_patch = options->version_patch;

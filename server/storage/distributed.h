@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/columns/block_stream.h"
+#include "server/storage/distributed_activity.h"
 
 namespace shardd::storage {
 
@@ -28,14 +29,23 @@ struct RemoteQuery {
     Stage stage = Stage::Complete;
     /// Names and texts of the settings that differ from the defaults.
     std::vector<std::pair<std::string, std::string>> settings;
+    /// More of them for shards that are shardd too: nobody else knows their names.
+    std::vector<std::pair<std::string, std::string>> own_settings;
+    /// Every shard must be shardd; asked before any of them is sent the query. Error UNSUPPORTED_METHOD (1) with `needs_own_for`
+    /// as the setting to change.
+    std::string needs_own_for;
     /// The columns of the answer. A shard's columns are matched by name and converted to these types; a missing
     /// one is error 10.
     Block header;
+    /// The columns of its totals, where they are not those of the answer.
+    std::optional<Block> totals_header;
     /// Tables sent with the query (GLOBAL IN): name and rows.
     std::vector<std::pair<std::string, std::vector<Block>>> external_tables;
     /// Positions of the shards to ask (0-based); the others are left out.
     std::vector<size_t> shards;
     std::stop_token stop;
+    /// What becomes of each shard is told here; may be missing.
+    std::shared_ptr<RemoteReport> report;
     /// Told of the rows and bytes that shards read, from the network's threads; what it throws (limits) ends the query.
     /// Not called any more once a stream of the answer is destroyed.
     std::function<void(uint64_t rows, uint64_t bytes)> progress;
@@ -55,6 +65,8 @@ public:
     virtual const std::optional<Block>& extremes() const = 0;
     /// Rows before the shard's LIMIT, when it said so.
     virtual std::optional<uint64_t> rowsBeforeLimit() const = 0;
+    /// The shard has said that it checks the places of its groups itself; known with its first block.
+    virtual bool checksGroups() const { return false; }
     /// Position in the cluster, 0-based.
     virtual size_t shard() const = 0;
 };
@@ -70,6 +82,9 @@ public:
     virtual size_t shardCount() const = 0;
     /// Of each shard; slots of the sharding key are shared out by them.
     virtual std::vector<uint32_t> shardWeights() const = 0;
+
+    /// Of one shard, for people: "host:port", replicas divided by |. Empty when there is nothing to say.
+    virtual std::string shardAddress(size_t /*shard*/) const { return ""; }
 
     /// What stands in FROM of the shards' text: a table, or a table function kept as SQL text.
     virtual const std::string& remoteDatabase() const = 0;

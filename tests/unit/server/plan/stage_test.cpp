@@ -15,6 +15,8 @@ PlannerContext context() {
     return fakeContext({{"plain", FakeTable(columns).sharded({1, 1, 1})},
                         {"one", FakeTable(columns).sharded({1})},
                         {"by_k", FakeTable(columns).sharded({1, 1, 1}, "k")},
+                        {"by_two", FakeTable(columns).sharded({1, 1, 1}, "k * 3 + v")},
+                        {"numbers_k", std::make_shared<FakeTable>("n", "k UInt32")},
                         {"by_random", FakeTable(columns).sharded({1, 1, 1}, "rand()")},
                         {"heavy", FakeTable(columns).sharded({2, 1}, "k")}});
 }
@@ -51,6 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
         StageCase{"SELECT k, count() FROM plain GROUP BY k SETTINGS distributed_group_by_no_merge = 1",
                   "2: 0 1 2"},
         StageCase{"SELECT k, count() FROM plain GROUP BY k SETTINGS distributed_group_by_no_merge = 2",
+                  "2: 0 1 2"},
+        StageCase{"SELECT k, count() FROM plain GROUP BY k ORDER BY k SETTINGS distributed_group_by_no_merge = 2",
                   "4: 0 1 2"},
         StageCase{"SELECT k, count() FROM plain GROUP BY k SETTINGS distributed_group_by_no_merge = 3",
                   "2: 0 1 2"},
@@ -72,6 +76,41 @@ INSTANTIATE_TEST_SUITE_P(
                     StageCase{"SELECT k, count() FROM by_k GROUP BY k", "1: 0 1 2"},
                     StageCase{"SELECT DISTINCT k FROM by_k" + kSkip, "2: 0 1 2"}));
 
+std::string reasonOf(const std::string& query) {
+    const PlannerContext planner = context();
+    const auto tree = bindQuery(*sql::parseQuery(query), planner);
+    const QueryNode& node = *tree->select;
+    return chooseStage(node, *node.sources[0]->storage->distributed(), planner.stage, planner).reason;
+}
+
+TEST(StageReasonTest, WhyNoShorterWay) {
+    const std::string may = "a group may live on several shards: ";
+    EXPECT_EQ(reasonOf("SELECT v, count() FROM by_two GROUP BY v" + kSkip), may + "GROUP BY lacks column k of k * 3 + v");
+    EXPECT_EQ(reasonOf("SELECT s, count() FROM by_two GROUP BY s" + kSkip), may + "GROUP BY lacks columns k, v of k * 3 + v");
+    EXPECT_EQ(reasonOf("SELECT k % 2, count() FROM by_k GROUP BY k % 2" + kSkip),
+              may + "GROUP BY lacks column k (modulo(k, 2) does not tell it) of k");
+    EXPECT_EQ(reasonOf("SELECT k, count() FROM by_k GROUP BY k"),
+              may + "every group has all of the sharding key k, but optimize_skip_unused_shards = 0");
+    EXPECT_EQ(reasonOf("SELECT k, count() FROM plain GROUP BY k" + kSkip), may + "the table has no sharding key");
+    EXPECT_EQ(reasonOf("SELECT k, count() FROM by_random GROUP BY k" + kSkip),
+              may + "the sharding key rand() is not the same whenever it is computed");
+    EXPECT_EQ(reasonOf("SELECT DISTINCT k, v FROM by_k LIMIT 1 BY v" + kSkip), may + "LIMIT BY lacks column k of k");
+    EXPECT_EQ(reasonOf("SELECT count() FROM by_k" + kSkip), may + "there is no GROUP BY: all rows are one group");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Joins,
+    StageTest,
+    testing::Values(
+        // The other side's column of the sharding key's name is another column.
+        StageCase{"SELECT r.k, count() FROM by_k AS l JOIN numbers_k AS r ON l.v = r.k GROUP BY r.k" + kSkip, "1: 0 1 2"},
+        StageCase{"SELECT l.k, count() FROM by_k AS l JOIN numbers_k AS r ON l.v = r.k GROUP BY l.k" + kSkip, "2: 0 1 2"},
+        StageCase{"SELECT count() FROM by_k AS l JOIN numbers_k AS r ON l.v = r.k WHERE r.k = 4" + kSkip, "1: 0 1 2"},
+        StageCase{"SELECT count() FROM by_k AS l JOIN numbers_k AS r ON l.v = r.k WHERE l.k = 4" + kSkip, "2: 1"},
+        // Every shard makes the rows that have no partner.
+        StageCase{"SELECT l.k, count() FROM by_k AS l RIGHT JOIN numbers_k AS r ON l.k = r.k GROUP BY l.k" + kSkip, "1: 0 1 2"},
+        StageCase{"SELECT l.k, count() FROM by_k AS l LEFT JOIN numbers_k AS r ON l.k = r.k GROUP BY l.k" + kSkip, "2: 0 1 2"}));
+
 INSTANTIATE_TEST_SUITE_P(
     Skipping,
     StageTest,
@@ -89,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         StageCase{"SELECT count() FROM by_k WHERE k IN (0, 1, 2) SETTINGS optimize_skip_unused_shards = 1, "
                   "optimize_skip_unused_shards_limit = 2",
                   "1: 0 1 2"},
-        StageCase{"SELECT k FROM by_k WHERE k = 1 SETTINGS optimize_skip_unused_shards = 1, "
+        StageCase{"SELECT k FROM by_k WHERE k = 1 LIMIT 1 SETTINGS optimize_skip_unused_shards = 1, "
                   "distributed_group_by_no_merge = 2",
                   "4: 1"}));
 
