@@ -29,7 +29,8 @@ std::optional<size_t> RowInput::findColumn(std::string_view name) const {
 void RowInput::check(TextResult result, size_t column, const char* from, const TextInput& in) const {
     if (result == ErrorCode::OK) return;
     constexpr size_t kShown = 64;
-    const std::string_view shown(from, std::min(kShown, static_cast<size_t>(in.end - from)));
+    const std::string_view rest(from, static_cast<size_t>(in.end - from));
+    const std::string_view shown = rest.substr(0, std::min(kShown, rest.find('\n')));
     throw Error(result, "Cannot parse the value of column {} (type {}) from '{}'",
                 header_.columns[column].name, header_.columns[column].type->name(), shown);
 }
@@ -71,9 +72,10 @@ bool RowInput::readWhole(Read read_one) {
         }
         // What reached the end of the bytes may be another thing when there are more of them.
         const bool is_whole = !in.atEnd() && !failure;
-        if (is_whole || !fill()) {
+        const auto used = static_cast<size_t>(in.position - buffer_.data()) - start_;
+        if (is_whole || !fill()) {  // fill() moves the bytes
             if (failure) throw Error(*failure);
-            start_ = static_cast<size_t>(in.position - buffer_.data());
+            start_ += used;
             return found;
         }
     }

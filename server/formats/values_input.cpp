@@ -80,10 +80,10 @@ private:
         }
         const char* from = in.position;
         skipExpression(in);
-        if (!settings().evaluate)
-            check(result == ErrorCode::OK ? ErrorCode::SYNTAX_ERROR : result, column, from, in);
         // The end of the bytes may be in the middle of it: nothing is evaluated before its end is seen.
         if (in.atEnd()) return;
+        if (!settings().evaluate)
+            check(result == ErrorCode::OK ? ErrorCode::SYNTAX_ERROR : result, column, from, in);
         set(column, settings().evaluate(std::string(from, in.position), header().columns[column].type));
     }
 

@@ -38,6 +38,9 @@ public:
     RequestBody(net::HTTPServerRequest& request, ResponseWriter& response, const HttpRequest& wanted)
         : request_(request), response_(response), frames_in_(wanted.frames_in) {
         using Compression = HttpRequest::Compression;
+        // Nothing follows a head that does not say so.
+        ended_ = !request.getChunkedTransferEncoding() &&
+                 (!request.hasContentLength() || request.getContentLength64() == 0);
         if (wanted.encoded != Compression::None)
             inflating_.emplace(request.stream(), wanted.encoded == Compression::Gzip
                                                      ? Poco::InflatingStreamBuf::STREAM_GZIP
@@ -327,7 +330,7 @@ private:
     }
 
     void tellProgress() {
-        if (!wanted_.flag("send_progress_in_http_headers", false) || format_) return;
+        if (!wanted_.flag("send_progress_in_http_headers", false)) return;
         const auto now = std::chrono::steady_clock::now();
         if (now < next_progress_) return;
         next_progress_ = now + kProgressEvery;

@@ -1,5 +1,6 @@
 #include "server/http/http_response.h"
 
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -47,6 +48,7 @@ struct ResponseWriter::Impl {
     const std::string tag = makeTag();
     std::string held;
     bool head_open = false;  // sent without its last line, so that progress can follow
+    std::map<std::string, std::string> late_headers;  // set since then
     std::ostream* plain = nullptr;
     std::optional<net::HTTPChunkedOutputStream> chunked;
     std::optional<Poco::DeflatingOutputStream> deflating;
@@ -70,7 +72,9 @@ void ResponseWriter::Impl::sendHead() {
     if (plain) return;
     try {
         if (head_open) {
-            sendRaw("\r\n");
+            std::string rest;
+            for (const auto& [name, value] : late_headers) rest += name + ": " + value + "\r\n";
+            sendRaw(rest + "\r\n");
             chunked.emplace(request.session());
             plain = &*chunked;
         } else {
@@ -118,7 +122,10 @@ ResponseWriter::ResponseWriter(net::HTTPServerRequest& request,
 ResponseWriter::~ResponseWriter() = default;
 
 void ResponseWriter::header(const std::string& name, const std::string& value) {
-    if (!impl_->plain && !impl_->head_open) impl_->response.set(name, value);
+    if (impl_->head_open)
+        impl_->late_headers[name] = value;
+    else if (!impl_->plain)
+        impl_->response.set(name, value);
 }
 
 void ResponseWriter::progress(const std::string& value) {
@@ -171,6 +178,7 @@ void ResponseWriter::fail(int code, const std::string& text) {
         return finish();
     }
     own.response.setKeepAlive(false);
+    header("X-ClickHouse-Exception-Code", std::to_string(code));
     own.sendHead();
     own.sendBody(std::exchange(own.held, {}));
     // The mark, the tag that the head has named, the text, its length, and the same backwards.
