@@ -231,9 +231,15 @@ ColumnPtr equalsConstant(const StringColumn& column, std::string_view text, bool
     const uint64_t* ends = column.ends().data();
     PodVector<uint8_t> out(rows);
     uint64_t start = 0;
+    if (text.empty()) {
+        const uint8_t when_empty = !negate;
+        out[0] = (ends[0] == 0) == (when_empty != 0);
+        for (size_t i = 1; i < rows; ++i) out[i] = static_cast<uint8_t>(ends[i] != ends[i - 1]) ^ when_empty;
+        return mask(std::move(out));
+    }
     for (size_t i = 0; i < rows; ++i) {
-        const bool same = ends[i] - start == text.size() &&
-                          (text.empty() || std::memcmp(chars + start, text.data(), text.size()) == 0);
+        const bool same =
+            ends[i] - start == text.size() && std::memcmp(chars + start, text.data(), text.size()) == 0;
         out[i] = same != negate;
         start = ends[i];
     }

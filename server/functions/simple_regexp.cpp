@@ -16,7 +16,9 @@ constexpr size_t kMostSteps = 128;
 
 bool isAsciiByte(char c) { return static_cast<uint8_t>(c) < 128; }
 
-bool isPunctuation(char c) { return c > ' ' && c < 127 && !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; }
+bool isPunctuation(char c) {
+    return c > ' ' && c < 127 && !std::isalnum(static_cast<unsigned char>(c)) && c != '_';
+}
 
 std::bitset<128> rangeOf(char first, char last) {
     std::bitset<128> set;
@@ -46,7 +48,8 @@ public:
     Parser(std::string_view pattern, SimpleRegexp& result) : pattern_(pattern), result_(result) {}
 
     bool parse() {
-        if (!std::all_of(pattern_.begin(), pattern_.end(), [](char c) { return isAsciiByte(c) && c != '\0'; }))
+        if (!std::all_of(pattern_.begin(), pattern_.end(),
+                         [](char c) { return isAsciiByte(c) && c != '\0'; }))
             return false;
         result_.from_begin_ = take('^');
         while (!ended()) {
@@ -152,7 +155,8 @@ private:
 
     bool addLetter(char letter) {
         if (isQuantifier(peek())) return addSet(rangeOf(letter, letter), false);
-        if (result_.steps_.empty() || result_.steps_.back().kind != Step::Kind::Literal) add(Step::Kind::Literal);
+        if (result_.steps_.empty() || result_.steps_.back().kind != Step::Kind::Literal)
+            add(Step::Kind::Literal);
         result_.steps_.back().literal.push_back(letter);
         return true;
     }
@@ -249,15 +253,27 @@ std::optional<SimpleRegexp> SimpleRegexp::parse(std::string_view pattern) {
 /// The step that decides what may come behind step `i`.
 size_t SimpleRegexp::nextDeciding(size_t i) const {
     using enum Step::Kind;
-    const auto decides = [](const Step& step) {
-        return step.kind != GroupBegin && step.kind != GroupEnd && (step.kind != Literal || !step.literal.empty());
-    };
+    const auto decides = [](const Step& step) { return step.kind != GroupBegin && step.kind != GroupEnd; };
     while (!decides(steps_[i])) ++i;
     return i;
 }
 
+/// Literals that nothing was put into only held a place while the pattern was read.
+void SimpleRegexp::dropEmptySteps() {
+    std::vector<Step> kept;
+    std::vector<size_t> places;
+    for (Step& step : steps_) {
+        places.push_back(kept.size());
+        if (step.kind != Step::Kind::Literal || !step.literal.empty()) kept.push_back(std::move(step));
+    }
+    for (Step& step : kept)
+        if (step.kind == Step::Kind::Optional) step.number = places[step.number];
+    steps_ = std::move(kept);
+}
+
 void SimpleRegexp::prepare() {
     using enum Step::Kind;
+    dropEmptySteps();
     const auto cannotBegin = [](const Step& next, const Step& step) {
         if (next.kind == Literal) return !step.set[static_cast<size_t>(next.literal[0])];
         return next.kind == Set && next.at_least > 0 && (step.set & next.set).none() &&
@@ -273,7 +289,8 @@ void SimpleRegexp::prepare() {
             const Step& next = steps_[nextDeciding(i + 1)];
             step.never_gives_back = next.kind == TextEnd || next.kind == Done || cannotBegin(next, step);
         } else if (step.kind == Optional && step.number == i + 2 && steps_[i + 1].kind == Set) {
-            step.never_gives_back = !steps_[i + 1].repeats && cannotBegin(steps_[nextDeciding(i + 2)], steps_[i + 1]);
+            step.never_gives_back =
+                !steps_[i + 1].repeats && cannotBegin(steps_[nextDeciding(i + 2)], steps_[i + 1]);
         }
     }
     const Step& first = steps_[nextDeciding(0)];
@@ -315,16 +332,19 @@ bool SimpleRegexp::begins(const Step& step, const char* at, const Walk& state) {
     if (step.kind != Step::Kind::Literal) return true;
     const size_t size = step.literal.size();
     if (left < size) return false;
-    if (size == 0) return true;
     uint64_t head = 0;  // may reach into the bytes behind the text
     std::memcpy(&head, at, sizeof(head));
     if (((head ^ step.literal_head) & step.head_mask) != 0) return false;
     return size <= 8 || std::memcmp(at + 8, step.literal.data() + 8, size - 8) == 0;
 }
 
-bool SimpleRegexp::walkShorterRuns(Walk& state, size_t step, const char* shortest, const char* longest) const {
-    for (const char* end = longest; end >= shortest; --end) {
-        if (walk(state, step + 1, end)) return true;
+bool SimpleRegexp::walkShorterRuns(Walk& state,
+                                   size_t step,
+                                   const char* shortest,
+                                   const char* longest) const {
+    // Counted, because the text of a column of empty texts may begin at address 0.
+    for (auto more = longest - shortest; more >= 0; --more) {
+        if (walk(state, step + 1, shortest + more)) return true;
         if (state.unknown) return false;
     }
     return false;
@@ -369,7 +389,8 @@ bool SimpleRegexp::walk(Walk& state, size_t i, const char* at) const {
                 if (may_take && step.never_gives_back) break;
                 if (may_take && walk(state, i + 1, at)) return true;
                 for (size_t inner = i + 1; inner < step.number; ++inner)
-                    if (steps_[inner].kind == Step::Kind::GroupEnd && steps_[inner].number < state.groups.size())
+                    if (steps_[inner].kind == Step::Kind::GroupEnd &&
+                        steps_[inner].number < state.groups.size())
                         state.groups[steps_[inner].number] = {};
                 i = step.number - 1;
                 break;

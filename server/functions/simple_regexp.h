@@ -11,12 +11,12 @@
 
 namespace shardd::functions {
 
-/// A regular expression of a simple kind, matched by walking along the text: ASCII letters, classes, dots, ?, * and
-/// + behind one of them, groups, optional groups, ^ at the front and $ at the end. It finds what RE2 finds ("." also
-/// matching line breaks), several times as fast, or says that RE2 must be asked: of texts beyond ASCII, and where
-/// walking back and forth would take long.
-/// Texts:   PodVector::kPadding bytes behind them may be read.
-/// Threads: a matcher may be shared.
+/// A regular expression of a simple kind, matched by walking along the text: ASCII letters, classes, dots, ?,
+/// * and
+/// + behind one of them, groups, optional groups, ^ at the front and $ at the end. It finds what RE2 finds
+/// ("." also matching line breaks), several times as fast, or says that RE2 must be asked: of texts beyond
+/// ASCII, and where walking back and forth would take long. Texts:   PodVector::kPadding bytes behind them
+/// may be read. Threads: a matcher may be shared.
 class SimpleRegexp {
 public:
     enum class Answer { No, Yes, Unknown };
@@ -27,8 +27,8 @@ public:
     /// Nothing when the pattern has anything else in it (which may also be a mistake).
     static std::optional<SimpleRegexp> parse(std::string_view pattern);
 
-    /// The first match that begins at `from` or later: the whole of it, then its groups, as many as `groups` has room
-    /// for. Groups without part in it have a null view.
+    /// The first match that begins at `from` or later: the whole of it, then its groups, as many as `groups`
+    /// has room for. Groups without part in it have a null view.
     Answer match(std::string_view text, size_t from, std::span<std::string_view> groups) const;
 
     /// Without the whole match.
@@ -50,7 +50,8 @@ private:
         int but_one = -1;           // it has all but this one character; 128: it has all
         bool repeats = false;
         ptrdiff_t at_least = 1;
-        bool never_gives_back = false;  // of a Set, or an Optional of one: what follows cannot begin with one of the set
+        bool never_gives_back =
+            false;  // of a Set, or an Optional of one: what follows cannot begin with one of the set
 
         size_t number = 0;  // of the group; of an Optional: the step that follows what may be left out
     };
@@ -59,6 +60,7 @@ private:
     struct Walk;
 
     size_t nextDeciding(size_t i) const;
+    void dropEmptySteps();
     void prepare();
     const char* endOfRun(const Step& step, const char* at, Walk& state) const;
     static bool begins(const Step& step, const char* at, const Walk& state);

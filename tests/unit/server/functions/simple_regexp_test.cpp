@@ -28,8 +28,9 @@ std::string shown(std::string_view text, bool found, const std::vector<std::stri
     if (!found) return "no";
     std::string result;
     for (const std::string_view group : groups)
-        result += group.data() ? std::to_string(group.data() - text.data()) + "+" + std::to_string(group.size()) + " "
-                               : "- ";
+        result += group.data()
+                      ? std::to_string(group.data() - text.data()) + "+" + std::to_string(group.size()) + " "
+                      : "- ";
     return result;
 }
 
@@ -40,8 +41,8 @@ std::string byRe2(const std::string& pattern, std::string_view text, size_t from
     const re2::RE2 regexp(pattern, options);
     EXPECT_TRUE(regexp.ok()) << pattern;
     std::vector<re2::StringPiece> pieces(static_cast<size_t>(regexp.NumberOfCapturingGroups()) + 1);
-    const bool found = regexp.Match({text.data(), text.size()}, from, text.size(), re2::RE2::UNANCHORED, pieces.data(),
-                                    static_cast<int>(pieces.size()));
+    const bool found = regexp.Match({text.data(), text.size()}, from, text.size(), re2::RE2::UNANCHORED,
+                                    pieces.data(), static_cast<int>(pieces.size()));
     std::vector<std::string_view> groups;
     for (const re2::StringPiece& piece : pieces) groups.emplace_back(piece.data(), piece.size());
     return shown(text, found, groups);
@@ -122,8 +123,8 @@ TEST(SimpleRegexp, FindsWhatRe2FindsInRandomTexts) {
 
 TEST(SimpleRegexp, LeavesTheRestToRe2) {
     for (const char* pattern :
-         {"a|b", "(?i)a", "a{2}", "a*?", "(ab)*", "(ab)+", "a^b", "a$b", "(a$)", "\\bword", "\\D", "[[:alpha:]]", "[]a]",
-          "(", ")", "a**", "\xC3\xA9", "(?P<name>a)", "((((((((((a))))))))))"})
+         {"a|b", "(?i)a", "a{2}", "a*?", "(ab)*", "(ab)+", "a^b", "a$b", "(a$)", "\\bword", "\\D",
+          "[[:alpha:]]", "[]a]", "(", ")", "a**", "\xC3\xA9", "(?P<name>a)", "((((((((((a))))))))))"})
         EXPECT_FALSE(SimpleRegexp::parse(pattern)) << pattern;
     EXPECT_FALSE(SimpleRegexp::parse("a|" + std::string(1000, 'a')));
     std::string many;
