@@ -30,7 +30,7 @@ std::unique_ptr<StringColumn> urls() {
     auto column = std::make_unique<StringColumn>();
     for (size_t row = 0; row < kRows; ++row)
         column->insertText("https://www.site" + std::to_string(row % 100) + ".example.org/path/of/page-" +
-                          std::to_string(row) + ".html?from=search");
+                           std::to_string(row) + ".html?from=search");
     return column;
 }
 
@@ -78,8 +78,8 @@ void hostByRe2(benchmark::State& state) {
     for (auto _ : state)
         for (size_t row = 0; row < kRows; ++row) {
             const std::string_view text = column->bytesAt(row);
-            benchmark::DoNotOptimize(regexp.Match({text.data(), text.size()}, 0, text.size(), re2::RE2::UNANCHORED,
-                                                  groups.data(), 2));
+            benchmark::DoNotOptimize(regexp.Match({text.data(), text.size()}, 0, text.size(),
+                                                  re2::RE2::UNANCHORED, groups.data(), 2));
         }
     state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kRows));
 }

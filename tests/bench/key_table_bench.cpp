@@ -38,7 +38,9 @@ ColumnPtr texts(size_t groups) {
 }
 
 /// Every row counted in the row of its key's group.
-void countByKeyTable(benchmark::State& state, const std::vector<TypePtr>& types, const std::vector<ColumnPtr>& columns) {
+void countByKeyTable(benchmark::State& state,
+                     const std::vector<TypePtr>& types,
+                     const std::vector<ColumnPtr>& columns) {
     const KeyLayout layout(types);
     GroupRowFormat format;
     format.states_offset = layout.rowBytes();
@@ -103,7 +105,8 @@ void pairsByFlatHashMap(benchmark::State& state) {
 
 void textsByFlatHashMap(benchmark::State& state) {
     const ColumnPtr column = texts(static_cast<size_t>(state.range(0)));
-    countByMap<absl::flat_hash_map<std::string, uint64_t>>(state, [&](size_t row) { return column->bytesAt(row); });
+    countByMap<absl::flat_hash_map<std::string, uint64_t>>(state,
+                                                           [&](size_t row) { return column->bytesAt(row); });
 }
 
 #define SHARDD_BENCH(function) BENCHMARK(function)->Arg(1 << 8)->Arg(1 << 14)->Arg(1 << 18)->Arg(1 << 20)
