@@ -410,8 +410,12 @@ ExpressionPtr Parser::accessByName(ExpressionPtr left, uint32_t position) {
     }
     if (token.kind == TokenKind::Minus && peek(1).kind == TokenKind::Number) {
         advance();
-        const auto index = -static_cast<int64_t>(unsignedNumber());
-        return function("tupleElement", {std::move(left), literal({index}, token.begin)}, position, true);
+        const uint64_t from_end = unsignedNumber();
+        if (from_end > uint64_t{1} << 63) fail(token);
+        // t.-0 is t.0: there is no negative zero to print.
+        ExpressionPtr index = from_end ? literal({static_cast<int64_t>(-from_end)}, token.begin)
+                                       : literal({from_end}, token.begin);
+        return function("tupleElement", {std::move(left), std::move(index)}, position, true);
     }
     return function("tupleElement", {std::move(left), literal({identifier()}, token.begin)}, position);
 }

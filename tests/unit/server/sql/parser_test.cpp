@@ -191,6 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
         PrintCase{"drop table if exists a, b sync", "DROP TABLE IF EXISTS a, b SYNC"},
         PrintCase{"detach table t permanently", "DETACH TABLE t PERMANENTLY"},
         PrintCase{"truncate t", "TRUNCATE TABLE t"},
+        PrintCase{"select t.-1, t.-0", "SELECT t.-1, t.0"},
         PrintCase{"select * from view(select 1 except select 2)",
                   "SELECT * FROM view((SELECT 1) EXCEPT (SELECT 2))"},
         PrintCase{"rename table a to b, c to d", "RENAME TABLE a TO b, c TO d"},
