@@ -78,7 +78,11 @@ void runInside(const QueryServices& services,
     channel->budget = running->memory;
     const MemoryScope memory(running->memory.get());
     exec::QueryContext context(*services.pool, running->memory, execSettings(running->settings));
-    running->cancel = [&context](Error reason) { context.cancel(std::move(reason)); };
+    running->cancel = [&context, &channel](Error reason) {
+        context.cancel(reason);
+        // A worker may wait for room in the answer, which a client that does not read never makes.
+        channel->output.fail(std::make_exception_ptr(std::move(reason)));
+    };
     context.on_progress = [&channel](uint64_t rows, uint64_t bytes) {
         channel->progress.rows += rows;
         channel->progress.bytes += bytes;

@@ -81,12 +81,17 @@ public:
     /// The block behind a data packet's header.
     boost::asio::awaitable<Block> readBlock(bool compressed, Deadline deadline);
 
-    /// `write` appends one packet; it is framed if that was agreed.
+    /// `write` appends one packet; it is framed if that was agreed. When it throws, nothing of the packet stays.
     template <typename Write>
     void packet(Write write) {
         const size_t start = out_.size();
-        if (send_chunked_) out_.writeFixed(uint32_t{0});
-        write(out_);
+        try {
+            if (send_chunked_) out_.writeFixed(uint32_t{0});
+            write(out_);
+        } catch (...) {
+            out_.shrink(start);  // half a packet would be the last one that the peer understands
+            throw;
+        }
         if (send_chunked_) endChunk(start);
     }
 

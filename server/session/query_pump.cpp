@@ -230,7 +230,9 @@ void QueryPump::takeOutput() {
     } catch (const std::exception& error) {
         failure_ = {static_cast<int>(ErrorCode::STD_EXCEPTION), error.what()};
     }
-    if (failure_) ended_ = true;
+    if (!failure_) return;
+    ended_ = true;
+    abandon();  // it may have been the sending that failed, and the query would wait for room for ever
 }
 
 void QueryPump::sendProgress() {

@@ -249,6 +249,55 @@ TEST_F(HashAggregateTest, LimitOfGroups) {
     EXPECT_EQ(run(plan::makeStep(limited, step->header)).rows().size(), 3U);
 }
 
+/// max_rows_to_group_by over all workers: what came in before the maximum stays, and is counted to the end by
+/// every worker, whoever met it first.
+TEST_F(HashAggregateTest, AnyGroupsBeyondTheMaximumAreLeftOut) {
+    std::vector<Block> blocks;
+    for (size_t b = 0; b < 60; ++b) {
+        Rows rows;
+        for (uint64_t i = 0; i < 100; ++i)
+            rows.push_back({text(std::to_string((i * 7 + 10 * b) % 600).c_str())});
+        blocks.push_back(makeBlock({{"k", "String"}}, rows));
+    }
+    std::map<std::string, uint64_t> counts;
+    for (const Block& block : blocks)
+        for (size_t i = 0; i < block.rows; ++i)
+            ++counts[block.columns[0].column->value(i).get<std::string>()];
+    const auto input = scanOf(blocks);
+    const auto step = groupBy(input, {"k"}, {call("count", input->header, {})});
+    auto limited = std::get<plan::AggregateStep>(step->node);
+    limited.max_groups = 150;
+    limited.overflow = plan::OverflowMode::Any;
+    limited.overflow_row = true;
+    for (const size_t threads : {1, 2, 5}) {
+        const Answer answer = run(plan::makeStep(limited, step->header), threads);
+        uint64_t groups = 0;
+        uint64_t inside = 0;
+        uint64_t outside = 0;
+        for (const Block& block : answer.blocks) {
+            for (const auto& row : rowsOf(block)) {
+                if (block.is_overflows) {
+                    outside += row[1].to<uint64_t>();
+                    continue;
+                }
+                ++groups;
+                inside += row[1].to<uint64_t>();
+                EXPECT_EQ(row[1].to<uint64_t>(), counts[row[0].get<std::string>()]);
+            }
+        }
+        EXPECT_GT(groups, 150U);
+        EXPECT_LE(groups, 150 + 100 * threads);
+        EXPECT_EQ(inside + outside, 6000U) << threads;
+    }
+    limited.overflow = plan::OverflowMode::Break;
+    limited.overflow_row = false;
+    for (const size_t threads : {1, 2, 5}) {
+        const Rows rows = run(plan::makeStep(limited, step->header), threads).rows();
+        EXPECT_GT(rows.size(), 150U);
+        EXPECT_LE(rows.size(), 150 + 100 * threads);
+    }
+}
+
 TEST_F(HashAggregateTest, AnyGroupsWillDo) {
     std::vector<Block> blocks;
     for (size_t b = 0; b < 20; ++b) {
