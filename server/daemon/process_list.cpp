@@ -109,7 +109,10 @@ void ProcessList::cancelAll(const Error& reason) {
 }
 
 void ProcessList::cancel(RunningQuery& query, Error reason) {
-    if (!query.is_cancelled.exchange(true) && query.cancel) query.cancel(std::move(reason));
+    if (query.is_cancelled.exchange(true)) return;
+    // The query takes its way of being ended back, under the same lock, before it is gone.
+    const std::lock_guard lock(query.mutex);
+    if (query.cancel) query.cancel(std::move(reason));
 }
 
 RunningQueryPtr ProcessList::current() const {

@@ -23,7 +23,11 @@ public:
         processes_.add(query_);
     }
 
-    ~Registration() { processes_.remove(query_); }
+    ~Registration() {
+        processes_.remove(query_);
+        const std::lock_guard lock(query_->mutex);
+        query_->cancel = nullptr;  // somebody may still hold the query
+    }
 
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
