@@ -31,6 +31,10 @@ public:
                 PodVector<char*>* fresh) override {
         if (mode == Mode::Append) {
             for (size_t i = 0; i < batch.rows; ++i) {
+                if (isRepeated(batch, i)) {
+                    places[i] = places[i - 1];
+                    continue;
+                }
                 places[i] = makeRow(batch, i, store, format, arena);
                 if (fresh) fresh->push_back(places[i]);
             }
@@ -42,6 +46,10 @@ public:
         const bool prefetch = slots_.size() >= kPrefetchFrom;
         for (size_t i = 0; i < batch.rows; ++i) {
             if (prefetch) fetchAhead(slots, mask, hashes, i, batch.rows);
+            if (isRepeated(batch, i)) {
+                places[i] = places[i - 1];
+                continue;
+            }
             const uint64_t hash = hashes[i];
             const uint64_t tag = hash & ~kAddress;
             size_t slot = hash & mask;
@@ -161,6 +169,22 @@ private:
         }
         for (size_t at = format.states_offset; at < format.row_bytes; at += 8) std::memset(row + at, 0, 8);
         return row;
+    }
+
+    /// The key of the row before: tables are in order of something, so that keys come in runs.
+    static bool isRepeated(const KeyBatch& batch, size_t i) {
+        if (i == 0 || batch.hashes[i] != batch.hashes[i - 1]) return false;
+        if constexpr (Words != 0) {
+            const auto* words = reinterpret_cast<const char*>(batch.words + i * Words);
+            if (!equalWords(words, words - Words * 8)) return false;
+        }
+        if constexpr (HasString) {
+            const KeyString& text = batch.strings[i];
+            const KeyString& before = batch.strings[i - 1];
+            return text.size == before.size &&
+                   (text.size == 0 || std::memcmp(text.data, before.data, text.size) == 0);
+        }
+        return true;
     }
 
     static bool equals(const char* row, const KeyBatch& batch, size_t i) {
