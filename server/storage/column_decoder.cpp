@@ -77,6 +77,12 @@ private:
     PodVector<char> chars_;
 };
 
+/// Whoever keeps the column does not keep the room in which it grew.
+ColumnPtr takeTexts(PodVector<char>& chars, PodVector<uint64_t>& ends) {
+    if (chars.capacity() - chars.size() > chars.size() / 8) chars.shrinkToFit();
+    return std::make_shared<StringColumn>(std::exchange(chars, {}), std::exchange(ends, {}));
+}
+
 /// Length and bytes alternate in one stream.
 class StringDecoder final : public ColumnDecoder {
 public:
@@ -95,9 +101,7 @@ public:
         }
     }
 
-    ColumnPtr take() override {
-        return std::make_shared<StringColumn>(std::exchange(chars_, {}), std::exchange(ends_, {}));
-    }
+    ColumnPtr take() override { return takeTexts(chars_, ends_); }
 
 private:
     ColumnStream& stream_;
@@ -132,9 +136,7 @@ public:
         readArray(stream_, chars_, end - chars_.size());
     }
 
-    ColumnPtr take() override {
-        return std::make_shared<StringColumn>(std::exchange(chars_, {}), std::exchange(ends_, {}));
-    }
+    ColumnPtr take() override { return takeTexts(chars_, ends_); }
 
 private:
     ColumnStream& sizes_;

@@ -237,7 +237,8 @@ BlockSinkPtr MergeTree::write(const WriteRequest& request) {
 
 Block MergeTree::sortAndCollapse(Block rows) const {
     if (const PodVector<RowIndex> order = sortedRows(rows, sorting_key_); !order.empty())
-        rows = rows.gather(order.span());
+        // One at a time: two copies of all columns are not there at once.
+        for (NamedColumn& column : rows.columns) column.column = column.column->gather(order.span());
     return replacing_ && !sorting_key_.empty() ? keepLatest(rows, sorting_key_, version_column_) : rows;
 }
 
