@@ -10,6 +10,7 @@
 #include "common/columns/dictionary_column.h"
 #include "common/columns/fixed_column.h"
 #include "common/columns/nullable_column.h"
+#include "common/columns/selection.h"
 #include "server/exec/expression_inputs.h"
 
 namespace shardd::exec {
@@ -32,8 +33,10 @@ bool isTextSearch(const Expression& expression) {
     const std::string& name = expression.function->name();
     const auto& arguments = expression.arguments;
     if (name == "not") return isTextSearch(*arguments[0]);
-    static const std::unordered_set<std::string> kSearches = {"like", "notLike", "ilike", "notILike", "match"};
-    return kSearches.contains(name) && arguments[1]->kind == Expression::Kind::Constant && !mayThrow(*arguments[0]);
+    static const std::unordered_set<std::string> kSearches = {"like", "notLike", "ilike", "notILike",
+                                                              "match"};
+    return kSearches.contains(name) && arguments[1]->kind == Expression::Kind::Constant &&
+           !mayThrow(*arguments[0]);
 }
 
 /// Evaluates over one block; remembers what it computed.
@@ -131,14 +134,17 @@ private:
         return with_default->gather(rows.span());
     }
 
-    /// Arguments of and, or: each only where those before it leave the answer open. Searches of texts come last, unless
-    /// another argument may throw: the order decides which rows that one sees.
+    /// Arguments of and, or: each only where those before it leave the answer open. Searches of texts come
+    /// last, unless another argument may throw: the order decides which rows that one sees.
     std::vector<ColumnPtr> lazyConditions(const std::vector<ExpressionPtr>& arguments, bool stops_at) {
         std::vector<size_t> order(arguments.size());
         std::iota(order.begin(), order.end(), size_t{0});
-        const auto movable = [](const ExpressionPtr& argument) { return !mayThrow(*argument) || isTextSearch(*argument); };
+        const auto movable = [](const ExpressionPtr& argument) {
+            return !mayThrow(*argument) || isTextSearch(*argument);
+        };
         if (std::all_of(arguments.begin(), arguments.end(), movable))
-            std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !isTextSearch(*arguments[i]); });
+            std::stable_partition(order.begin(), order.end(),
+                                  [&](size_t i) { return !isTextSearch(*arguments[i]); });
         std::vector<ColumnPtr> columns(arguments.size());
         Mask open(block_.rows, 1);
         for (const size_t i : order) {
@@ -260,9 +266,7 @@ Mask evaluateCondition(const ExpressionPtr& condition, const Block& block) {
 
 Condition conditionOf(const ExpressionPtr& condition, const Block& block) {
     Condition result{evaluateCondition(condition, block), 0};
-    size_t kept = 0;
-    for (const uint8_t bit : result.mask) kept += bit;
-    result.kept = kept;
+    result.kept = countKept(result.mask.span());
     return result;
 }
 

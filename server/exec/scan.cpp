@@ -7,8 +7,8 @@
 #include "server/exec/expression.h"
 #include "server/exec/operators.h"
 #include "server/exec/remote_groups.h"
-#include "server/exec/sort_order.h"
 #include "server/exec/thread_pool.h"
+#include "server/exec/top_condition.h"
 #include "server/storage/merge_tree.h"
 
 namespace shardd::exec {
@@ -112,23 +112,6 @@ void drainAll(std::vector<std::unique_ptr<Source>>& sources,
         return;
     }
     parallel(context, sources.size(), [&](size_t i) { drain(*sources[i], i, stop, context, sink); });
-}
-
-/// Drops rows that come behind those that ORDER BY … LIMIT has already, before their other columns are read.
-void dropHopeless(const TopHint& hint, const Block& block, Mask& mask) {
-    if (!hint.filter->active()) return;
-    plan::SortKey key = hint.filter->key();
-    key.column = hint.column;
-    const std::vector<plan::SortKey> keys{key};
-    const SortPrefixes prefixes = sortPrefixes(SortColumns(keys, block), block.rows);
-    const uint64_t bound = hint.filter->bound();
-    uint64_t dropped = 0;
-    for (size_t i = 0; i < block.rows; ++i) {
-        const bool hopeless = mask[i] != 0 && prefixes.values[i] > bound;
-        dropped += hopeless;
-        mask[i] = mask[i] != 0 && !hopeless;
-    }
-    hint.filter->countDropped(dropped);
 }
 
 /// What is known of the rows that matter, for tables whose rows may be left out one by one (FINAL may not: a row that
