@@ -6,6 +6,7 @@
 #include <boost/asio/strand.hpp>
 
 #include "common/base/log.h"
+#include "common/wire/passed_frames.h"
 #include "server/cluster/legacy_name.h"
 #include "server/cluster/replica_choice.h"
 #include "server/cluster/shard_notes.h"
@@ -239,10 +240,7 @@ ShardTask::Awaitable<std::optional<ShardEvent>> ShardTask::sendAndReadFirst(
     compresses_ = replica->config().compression;
     checkPeer();
     received_before_ = client_->connection().receivedBytes();
-    note([&](storage::ShardAnswer& answer) {
-        answer.address = replica->address();
-        answer.is_shardd = client_->isShardd();
-    });
+    note([&](storage::ShardAnswer& answer) { answer.is_shardd = client_->isShardd(); });
     {
         const MemoryScope scope(group_->budget);
         putQuery();
@@ -256,6 +254,7 @@ ShardTask::Awaitable<std::optional<ShardEvent>> ShardTask::sendAndReadFirst(
 
 ShardTask::Awaitable<ShardTask::Outcome> ShardTask::tryReplica(std::shared_ptr<Replica> replica,
                                                                std::shared_ptr<ShardClient> warm) {
+    note([&](storage::ShardAnswer& answer) { answer.address = replica->address(); });
     const ShardLogin login = group_->service->loginFor(*group_->cluster);
     const std::string key = ClientPool::key(replica->config(), login);
     std::optional<ShardEvent> first;
@@ -447,6 +446,14 @@ Block RemoteSource::convert(Block block, const Block& wanted) const {
     return result;
 }
 
+bool RemoteSource::isAsWanted(const Block& header) const {
+    const Block& wanted = this->header();
+    if (header.columns.size() != wanted.columns.size()) return false;
+    for (size_t i = 0; i < wanted.columns.size(); ++i)
+        if (header.columns[i].name != wanted.columns[i].name || !sameType(header.columns[i].type, wanted.columns[i].type)) return false;
+    return true;
+}
+
 void RemoteSource::takeTotals() {
     const std::optional<Block>& own_header = task_->group()->query.totals_header;
     if (task_->has_totals && !totals_) totals_ = convert(*task_->totals, own_header ? *own_header : header());
@@ -455,6 +462,9 @@ void RemoteSource::takeTotals() {
 std::optional<Block> RemoteSource::next() {
     while (std::optional<Block> block = task_->queue.pop()) {
         takeTotals();
+        if (block->rows == 0) same_columns_ = isAsWanted(*block);
+        if (same_columns_ && passedFrames(*block)) return block;
+        *block = net::decoded(std::move(*block));
         Block converted = convert(std::move(*block), header());
         if (converted.rows > 0) return converted;
     }

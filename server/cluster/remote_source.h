@@ -171,10 +171,13 @@ public:
 private:
     Block convert(Block block, const Block& wanted) const;
     void takeTotals();
+    bool isAsWanted(const Block& header) const;
 
     std::shared_ptr<ShardTask> task_;
     std::optional<Block> totals_;
     std::optional<Block> extremes_;
+    /// The shard's blocks have the wanted columns in their order: they may be passed on unread.
+    bool same_columns_ = false;
 };
 
 }  // namespace shardd::cluster

@@ -6,6 +6,7 @@
 #include "common/protocol/chunked.h"
 #include "common/protocol/interserver.h"
 #include "common/wire/frame.h"
+#include "common/wire/passed_frames.h"
 
 namespace shardd::cluster {
 
@@ -16,6 +17,8 @@ using protocol::ServerPacket;
 namespace {
 
 constexpr size_t kSaltBytes = 32;
+/// Of one block's frames.
+constexpr uint64_t kMostPassedBytes = uint64_t{4} << 30;
 
 bool carriesBlock(ServerPacket kind) {
     switch (kind) {
@@ -116,7 +119,8 @@ void ShardClient::putQuery(ShardQuery query) {
     state_ = State::Streaming;
     frames_ = query.frames;
     query.packet.compression = frames_.has_value();
-    conversation_.readBlocksAt(query.block_revision ? query.block_revision : revision());
+    block_revision_ = query.block_revision;
+    conversation_.readBlocksAt(block_revision_ ? block_revision_ : revision());
     conversation_.assembler().keepFrames(query.keep_frames);
     if (!login_.secret.empty())
         query.packet.interserver_hash = protocol::interserverHash(
@@ -171,6 +175,12 @@ std::optional<ShardEvent> ShardClient::tryHead() {
         event.kind = static_cast<ServerPacket>(in.readVarUInt());
         if (carriesBlock(event.kind)) {
             protocol::decodeDataHeader(in);
+            if (block_revision_ == 0 || !framed(event.kind)) return event;
+            event.rows = in.readFixed<uint64_t>();
+            event.frames_bytes = in.readFixed<uint64_t>();
+            if (*event.frames_bytes > kMostPassedBytes || event.rows > UINT32_MAX)
+                throw Error(ErrorCode::INCORRECT_DATA, "A block of {} rows in {} bytes is announced by {}", event.rows,
+                            *event.frames_bytes, address_);
             return event;
         }
         switch (event.kind) {
@@ -212,10 +222,23 @@ std::optional<ShardEvent> ShardClient::tryHead() {
     return event;
 }
 
+/// Rows that nobody has to look into.
+std::optional<Block> ShardClient::tryPassedBlock() {
+    ByteWindow& window = connection().window();
+    const uint64_t bytes = *head_->frames_bytes;
+    if (window.size() < bytes) return std::nullopt;
+    PodVector<char> frames;
+    frames.append(window.view().data(), bytes);
+    window.drop(bytes);
+    return passedBlock(block_revision_, head_->rows, std::move(frames));
+}
+
 std::optional<ShardEvent> ShardClient::tryBody() {
     size_t wanted = 1;
+    const bool passes = head_->frames_bytes && head_->kind == ServerPacket::Data && head_->rows > 0;
     std::optional<Block> block =
-        conversation_.assembler().tryAssemble(connection().window(), framed(head_->kind), wanted);
+        passes ? tryPassedBlock()
+               : conversation_.assembler().tryAssemble(connection().window(), framed(head_->kind), wanted);
     if (!block) return std::nullopt;
     std::optional<ShardEvent> event = std::exchange(head_, std::nullopt);
     event->block = std::move(*block);

@@ -30,6 +30,9 @@ struct ShardLogin {
 struct ShardEvent {
     protocol::ServerPacket kind = protocol::ServerPacket::EndOfStream;
     Block block;  // Data, Totals, Extremes, Log, ProfileEvents
+    /// Stood before the block, where that was agreed.
+    uint64_t rows = 0;
+    std::optional<uint64_t> frames_bytes;
     protocol::Exception exception;
     protocol::Progress progress;
     protocol::ProfileInfo profile;
@@ -45,7 +48,7 @@ struct ShardQuery {
     std::optional<FrameOptions> frames;
     /// Blocks remember the frames that they came in, for whoever passes them on.
     bool keep_frames = false;
-    /// The revision whose form the answer's blocks have; 0 is the connection's.
+    /// The revision whose form the answer's blocks have, each with its size before it: rows come as passedBlock()s. 0: as usual.
     protocol::Revision block_revision = 0;
 };
 
@@ -119,6 +122,7 @@ private:
     boost::asio::awaitable<void> sayHello(const ReplicaConfig& replica, Deadline deadline);
     std::optional<ShardEvent> tryHead();
     std::optional<ShardEvent> tryBody();
+    std::optional<Block> tryPassedBlock();
     bool framed(protocol::ServerPacket kind) const;
 
     net::Conversation conversation_;
@@ -127,6 +131,8 @@ private:
     std::string salt_;
     protocol::ServerHello hello_;
     std::optional<FrameOptions> frames_;
+    /// Of the running query, see ShardQuery.
+    protocol::Revision block_revision_ = 0;
     /// The head of a packet whose block has not arrived whole.
     std::optional<ShardEvent> head_;
     State state_ = State::Idle;

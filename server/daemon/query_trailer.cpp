@@ -174,9 +174,9 @@ const char* eventOf(ShardAnswer::State state) {
 
 std::string lineOf(const storage::ReadActivity& read, const ShardAnswer& shard) {
     return fmt::format(
-        "{} in cluster {}, mode {}, stage {} ({}): shard {}{} {}{}; {} rows, {} groups, {} bytes received, {} rows read, {} us, {} bytes "
+        "{} of {}, mode {}, stage {} ({}): shard {}{} {}{}; {} rows, {} groups, {} bytes received, {} rows read, {} us, {} bytes "
         "of memory",
-        read.table, read.cluster, read.mode, read.stage, read.reason, shard.number, shard.address.empty() ? "" : " at " + shard.address,
+        read.table, read.cluster.empty() ? "addresses" : "cluster " + read.cluster, read.mode, read.stage, read.reason, shard.number, shard.address.empty() ? "" : " at " + shard.address,
         nameOf(shard.state), shard.reason.empty() ? "" : ": " + shard.reason, shard.rows, shard.groups, shard.received_bytes,
         shard.read_rows, shard.microseconds, shard.peak_memory_bytes);
 }

@@ -15,9 +15,16 @@ namespace {
 /// Threads: one at a time.
 class OwnersTable {
 public:
+    /// Room for so many more, so that none of the next add()s grows.
+    void makeRoom(size_t more) {
+        while (2 * (used_ + more) > slots_.size()) grow();
+    }
+
+    /// The slot will be needed soon.
+    void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1); }
+
     /// The shard that has the group already; `shard` itself when it is new.
     uint32_t add(uint64_t hash, uint32_t shard) {
-        if (2 * (used_ + 1) > slots_.size()) grow();
         Slot* slot = find(slots_, hash);
         if (slot->hash == hash) return slot->shard;
         *slot = {hash, shard};
@@ -77,8 +84,11 @@ public:
         for (size_t p = 0; p < kPartitions; ++p) {
             if (ends[p] == ends[p + 1]) continue;
             const std::lock_guard lock(partitions_[p].mutex);
+            OwnersTable& table = partitions_[p].table;
+            table.makeRoom(ends[p + 1] - ends[p]);
             for (size_t i = ends[p]; i < ends[p + 1]; ++i) {
-                const uint32_t owner = partitions_[p].table.add(hashes[order[i]], shard);
+                if (i + kAhead < ends[p + 1]) table.prefetch(hashes[order[i + kAhead]]);
+                const uint32_t owner = table.add(hashes[order[i]], shard);
                 if (owner == shard) continue;
                 twice.push_back(order[i]);
                 owners.push_back(owner);
@@ -90,6 +100,7 @@ public:
 
 private:
     static constexpr size_t kPartitions = 32;
+    static constexpr size_t kAhead = 12;  // rows whose slots are on their way from memory
 
     struct alignas(64) Partition {
         std::mutex mutex;  // guards table

@@ -1,6 +1,7 @@
 #include "server/net/conversation.h"
 
 #include "common/wire/encoded_block.h"
+#include "common/wire/passed_frames.h"
 
 namespace shardd::net {
 
@@ -47,9 +48,44 @@ void Conversation::endChunk(size_t start) {
     out_.writeFixed(uint32_t{0});
 }
 
+namespace {
+
+/// A block that was to be passed on, after all looked into.
+Block decodePassed(const PassedFrames& passed) {
+    protocol::BlockAssembler assembler(passed.revision);
+    ByteWindow window;
+    window.append({passed.frames.data(), passed.frames.size()});
+    size_t wanted = 1;
+    std::optional<Block> block = assembler.tryAssemble(window, true, wanted);
+    if (!block || !window.empty()) throw Error(ErrorCode::INCORRECT_DATA, "A shard's frames do not hold one block");
+    return std::move(*block);
+}
+
+}  // namespace
+
+Block decoded(Block block) {
+    const PassedFrames* passed = passedFrames(block);
+    return passed ? decodePassed(*passed) : std::move(block);
+}
+
 void Conversation::writeFramedBlock(const Block& block,
                                     const std::optional<FrameOptions>& frames,
                                     Writer& out) {
+    if (!writes_sizes_ || !frames) return writeBody(block, frames, out);
+    out.writeFixed(uint64_t{block.rows});
+    const size_t at = out.size();
+    out.writeFixed(uint64_t{0});
+    writeBody(block, frames, out);
+    const uint64_t bytes = out.size() - at - sizeof(uint64_t);
+    std::memcpy(out.data() + at, &bytes, sizeof(bytes));
+}
+
+void Conversation::writeBody(const Block& block, const std::optional<FrameOptions>& frames, Writer& out) {
+    if (const PassedFrames* passed = passedFrames(block)) {
+        const bool same_form = protocol::nativeOptionsAt(passed->revision) == protocol::nativeOptionsAt(write_revision_);
+        if (!frames || !same_form) return writeBody(decodePassed(*passed), frames, out);
+        return out.writeBytes(passed->frames.data(), passed->frames.size());
+    }
     const NativeOptions options = protocol::nativeOptionsAt(write_revision_);
     if (!frames) return writeBlock(block, options, out);
     if (const EncodedBlock* encoded = findEncoded(block, options))

@@ -17,6 +17,10 @@ namespace shardd::net {
 /// The peer ended the stream between two packets: nothing more is to be said.
 struct PeerLeft {};
 
+/// The block itself, also when it came as frames to be passed on (common/wire/passed_frames.h).
+/// Errors: INCORRECT_DATA, and what frames and blocks may have wrong with them.
+Block decoded(Block block);
+
 /// Packets in and out over one connection: for both roles, a server's session and a shard's client. Outgoing
 /// packets collect in a buffer until flush(). Threads: the connection's strand.
 class Conversation {
@@ -39,8 +43,17 @@ public:
 
     void sendChunked() { send_chunked_ = true; }
 
-    /// Blocks take another revision's form than the connection's, until told otherwise: both ends agreed on that.
-    void writeBlocksAt(protocol::Revision revision) { write_revision_ = revision; }
+    /// Blocks take another revision's form than the connection's, until told otherwise, and the rows and bytes (UInt64 each) of
+    /// framed ones stand before their frames, so that they can be passed on unread: both ends agreed on that.
+    void writeSizedBlocksAt(protocol::Revision revision) {
+        write_revision_ = revision;
+        writes_sizes_ = true;
+    }
+
+    void writeBlocksAsAgreed() {
+        write_revision_ = revision_;
+        writes_sizes_ = false;
+    }
 
     /// Between two queries.
     void readBlocksAt(protocol::Revision revision) {
@@ -121,11 +134,13 @@ private:
     boost::asio::awaitable<void> fill(size_t wanted, Deadline deadline);
     void endChunk(size_t start);
     void writeFramedBlock(const Block& block, const std::optional<FrameOptions>& frames, Writer& out);
+    void writeBody(const Block& block, const std::optional<FrameOptions>& frames, Writer& out);
 
     std::shared_ptr<Connection> connection_;
     protocol::DecodeLimits limits_;
     protocol::Revision revision_ = 0;
     protocol::Revision write_revision_ = 0;  // of blocks
+    bool writes_sizes_ = false;
     protocol::Revision read_revision_ = 0;
     NativeLimits block_limits_;
     bool send_chunked_ = false;

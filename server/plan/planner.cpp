@@ -40,7 +40,9 @@ QueryTree distinctNames(const QueryTree& tree) {
     return result;
 }
 
-StepPtr planSetOperation(const QueryTree& written, const PlannerContext& context, QueryPlan& plan, uint64_t limit_rows) {
+StepPtr planSetOperation(const QueryTree& written, const PlannerContext& outer, QueryPlan& plan, uint64_t limit_rows) {
+    PlannerContext context = outer;
+    context.outermost = false;
     const QueryTree tree = distinctNames(written);
     const bool is_union = tree.operation == SetOperation::UnionAll || tree.operation == SetOperation::UnionDistinct;
     std::vector<StepPtr> inputs;

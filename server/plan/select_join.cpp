@@ -189,6 +189,7 @@ void SelectPlanner::planShardedSide(const TableSource& source, const std::vector
     tree->select = inner;
     PlannerContext context = context_;
     context.stage = Stage::Complete;
+    context.outermost = false;
     const StepPtr rows = planTree(tree, context, plan_, 0);
     ProjectStep rename;
     Block header;

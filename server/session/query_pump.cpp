@@ -67,7 +67,7 @@ QueryPump::QueryPump(net::Conversation& conversation,
         query.client_info.kind == protocol::QueryKind::Secondary && query.client_info.client_name == protocol::kOwnName;
     const int64_t wanted = for_initiator ? numberOr(findSetting(query, "distributed_block_revision"), 0) : 0;
     if (wanted > 0)
-        conversation.writeBlocksAt(std::min(static_cast<protocol::Revision>(wanted), conversation.revision()));
+        conversation.writeSizedBlocksAt(std::min(static_cast<protocol::Revision>(wanted), conversation.revision()));
     const std::weak_ptr<net::Connection> connection = conversation.weakConnection();
     const auto wake = [connection] {
         if (const std::shared_ptr<net::Connection> alive = connection.lock()) alive->notify();
@@ -77,7 +77,7 @@ QueryPump::QueryPump(net::Conversation& conversation,
 }
 
 QueryPump::~QueryPump() {
-    conversation_.writeBlocksAt(conversation_.revision());
+    conversation_.writeBlocksAsAgreed();
     if (!ended_) abandon();
 }
 

@@ -188,6 +188,35 @@ class ExactTotals(Shards):
 
 
 @needs
+class PassedOn(Shards):
+    """Rows that need nothing done go from the shards to the client as they come, whatever form it reads."""
+
+    QUERY = "SELECT number, toString(number) AS text FROM cluster('test', numbers(70000)) {} SETTINGS max_block_size = 9000"
+
+    def check(self, rows):
+        self.assertEqual(len(rows), SHARDS * 70000)
+        self.assertEqual(sorted(rows), sorted([(n, str(n)) for n in range(70000)] * SHARDS))
+
+    def test_compressed_to_an_old_client(self):
+        lines = client(self.cluster.initiator, self.QUERY.format("")).splitlines()
+        self.check([(int(number), text) for number, text in (line.split("\t") for line in lines)])
+
+    def test_plain_to_a_driver(self):
+        self.check(self.ask(self.QUERY.format("")).rows)
+
+    def test_limits_still_count(self):
+        code, text = self.error(self.QUERY.format("") + ", max_result_rows = 100000")
+        self.assertEqual(code, 396)
+        self.assertIn("max rows: 100", text)
+
+    def test_through_two_initiators(self):
+        middle = f"remote('127.0.0.1:{self.cluster.shards[0].port}', default, via)"
+        client(self.cluster.shards[0], "CREATE TABLE via (k UInt32, v UInt32) ENGINE = Distributed(test, default, t, k)")
+        rows = client(self.cluster.initiator, f"SELECT k, v FROM {middle}").splitlines()
+        self.assertEqual(sorted(rows), sorted(f"{k}\t{k // 10}" for k in range(30)))
+
+
+@needs
 class Trailer(Shards):
     def test_events_by_host(self):
         answer = self.ask("SELECT k, count() FROM d GROUP BY k SETTINGS distributed_group_by_no_merge = 1")

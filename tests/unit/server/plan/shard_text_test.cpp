@@ -76,6 +76,8 @@ constexpr std::string_view kLeftOut[] = {
     "sample",
     "scalar",
     "exists",
+    // Without ORDER BY and LIMIT mode 2 leaves nothing to the initiator: stage 2, the same rows.
+    "m2",
     // A constant of WITH inside a later query of the same WITH is not found yet.
     "withcte",
 };
@@ -112,6 +114,28 @@ TEST(ShardTextTest, WhatAnInitiatorSends) {
         } catch (const Error& error) {
             ADD_FAILURE() << error.code() << " " << error.message();
         }
+    }
+}
+
+/// The text for shards of a query over d (of which shards have t) and another sharded table inside.
+std::string textUnder(const std::string& mode, const std::string& query) {
+    PlannerContext planner = fakeContext({{"d", FakeTable("t", "k String, v UInt64").sharded({1, 1})}});
+    planner.settings.set("distributed_product_mode", mode);
+    return planTopLevel(bindQuery(*sql::parseQuery(query), planner), planner).distributed.back().query.text;
+}
+
+TEST(ShardTextTest, ProductModes) {
+    const std::string query = "SELECT count() FROM d WHERE k IN (SELECT k FROM d)";
+    const std::string begin = "SELECT count() AS `count()` FROM `db`.`t` AS `__table1` WHERE `__table1`.`k` ";
+    EXPECT_EQ(textUnder("local", query), begin + "IN (SELECT `__table1`.`k` AS `k` FROM `db`.`t` AS `__table1`)");
+    // The shard has a table d of its own.
+    EXPECT_EQ(textUnder("allow", query), begin + "IN (SELECT `__table1`.`k` AS `k` FROM `d` AS `__table1`)");
+    EXPECT_TRUE(textUnder("global", query).starts_with(begin + "IN (`_data_")) << textUnder("global", query);
+    try {
+        textUnder("deny", query);
+        FAIL() << "no error";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), 288);
     }
 }
 
