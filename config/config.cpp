@@ -212,6 +212,11 @@ private:
         reader.read("listen_reuse_port", config.listen_reuse_port);
         reader.readInteger("listen_backlog", config.listen_backlog, 1, 65535);
         readPort(reader, "tcp_port", config.tcp_port);
+        readPort(reader, "tcp_port_secure", config.tcp_port_secure);
+        readTls(reader.section("openSSL"), config);
+        if (config.tcp_port_secure && config.tls_server.certificate_file.empty())
+            reader.error(*reader.take("tcp_port_secure"), "tcp_port_secure",
+                         "needs openSSL.server.certificateFile and openSSL.server.privateKeyFile");
         readPort(reader, "http_port", config.http_port);
         reader.read("path", config.path);
         reader.read("tmp_path", config.tmp_path);

@@ -58,6 +58,25 @@ struct ClusterConfig {
     bool operator==(const ClusterConfig&) const = default;
 };
 
+/// One side of `openSSL:`: `server` for those who come, `client` for replicas with `secure: 1`.
+struct TlsConfig {
+    enum class Verification : uint8_t { None, Relaxed, Strict, Once };
+
+    std::string certificate_file;
+    std::string private_key_file;
+    std::string private_key_password;
+    std::string ca_config;  ///< a file or a folder of certificates that are believed
+    bool load_default_ca_file = true;
+    Verification verification_mode = Verification::Relaxed;
+    uint64_t verification_depth = 9;
+    bool extended_verification = false;          ///< the certificate must be for the host asked
+    bool accepts_invalid_certificate = false;    ///< invalidCertificateHandler: AcceptCertificateHandler
+    std::string cipher_list;
+    bool prefer_server_ciphers = false;
+    std::string dh_params_file;
+    std::vector<std::string> disable_protocols;  ///< sslv2, sslv3, tlsv1, tlsv1_1, tlsv1_2, tlsv1_3
+};
+
 /// How a user proves who they are. Passwords are kept as hashes only.
 struct Credential {
     enum class Kind : uint8_t { NoPassword, Sha256, DoubleSha1 };
@@ -106,6 +125,9 @@ struct Config {
     bool listen_reuse_port = false;
     uint64_t listen_backlog = 4096;
     std::optional<uint16_t> tcp_port = 9000;
+    std::optional<uint16_t> tcp_port_secure;
+    TlsConfig tls_server;
+    TlsConfig tls_client;
     std::optional<uint16_t> http_port;
     std::string path = "./";
     std::string tmp_path;  ///< empty: `tmp/` inside `path`

@@ -7,6 +7,8 @@
 namespace shardd {
 
 void readLogger(ConfigReader reader, LoggerConfig& logger);
+/// `openSSL`
+void readTls(ConfigReader reader, Config& config);
 void readMacros(const ConfigNode* node, Config& config, ConfigMistakes& mistakes);
 void readClusters(const ConfigNode* node, Config& config, ConfigMistakes& mistakes);
 void readProfiles(const ConfigNode* node, Config& config, ConfigMistakes& mistakes);

@@ -121,6 +121,7 @@ protected:
         const sigset_t signals = endingSignals();
         pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread is made: all of them inherit it
         ::signal(SIGPIPE, SIG_IGN);
+        ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of who writes it
         startReturningMemory();
         shardd::daemon::Daemon daemon(options_);
         try {

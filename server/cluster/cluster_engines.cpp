@@ -75,7 +75,7 @@ TablePtr createRemote(const ClusterServicePtr& service, const TableFunctionReque
     parseTarget(request, next, target);
     AddressDefaults defaults;
     defaults.secure = secure;
-    defaults.own_port = service->topology->ownPort();
+    defaults.own_ports = service->topology->ownPorts();
     const auto isString = [&] {
         return next < request.arguments.size() && request.arguments[next].value &&
                request.arguments[next].value->kind() == Value::Kind::String;
@@ -102,7 +102,15 @@ TablePtr createCluster(const ClusterServicePtr& service,
     return makeFunctionTable(service, request, std::move(target));
 }
 
-TablePtr createDistributed(const ClusterServicePtr& service, const storage::TableDefinition& definition) {
+/// The last argument may name a storage policy: there is one disk here, and one policy.
+void checkPolicy(const Argument& argument) {
+    const std::string policy = argument.word("'storage_policy'");
+    if (policy != "default") throw Error(ErrorCode::UNKNOWN_POLICY, "Unknown storage policy `{}`", policy);
+}
+
+TablePtr createDistributed(const ClusterServicePtr& service,
+                           const storage::TableDefinition& definition,
+                           const storage::EngineContext& context) {
     const std::vector<Argument>& arguments = definition.arguments;
     if (arguments.size() < 3 || arguments.size() > 5)
         throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -117,16 +125,20 @@ TablePtr createDistributed(const ClusterServicePtr& service, const storage::Tabl
     target.database = arguments[1].word("'database'");
     target.table = arguments[2].word("'table'");
     if (arguments.size() > 3) target.sharding_key = arguments[3].text;
+    if (arguments.size() > 4) checkPolicy(arguments[4]);
+    DistributedSettings settings = parseDistributedSettings(definition.settings);
+    storage::TableSchema schema = definition.schema;
     // A stored table whose cluster has left the configuration must not keep the server from starting.
     if (!definition.attach) {
         const ClusterPtr cluster = service->topology->get(target.cluster_name);
-        if (definition.schema.columns.empty()) {
-            storage::TableSchema schema = definition.schema;
-            schema.columns = describeRemote(service, cluster, remoteName(target));
-            return std::make_shared<DistributedTable>(service, std::move(target), std::move(schema));
-        }
+        if (schema.columns.empty()) schema.columns = describeRemote(service, cluster, remoteName(target));
+        if (!target.sharding_key.empty()) compileShardingKey(*service, target.sharding_key, schema);
     }
-    return std::make_shared<DistributedTable>(service, std::move(target), definition.schema);
+    std::optional<QueueStorage> storage;
+    if (context.files && !context.data_path.empty() && context.keeps_data)
+        storage.emplace(QueueStorage{*context.files, context.data_path, context.durable_inserts});
+    return std::make_shared<DistributedTable>(service, std::move(target), std::move(schema),
+                                              std::move(settings), storage);
 }
 
 }  // namespace
@@ -135,8 +147,8 @@ std::vector<storage::EngineInfo> clusterEngines(const ClusterServicePtr& service
     storage::EngineInfo distributed;
     distributed.name = "Distributed";
     distributed.create = [service](const storage::TableDefinition& definition,
-                                   const storage::EngineContext&) {
-        return createDistributed(service, definition);
+                                   const storage::EngineContext& context) {
+        return createDistributed(service, definition, context);
     };
     distributed.takes_arguments = true;
     distributed.takes_settings = true;

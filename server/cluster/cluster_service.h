@@ -2,19 +2,33 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "common/columns/block.h"
 #include "server/cluster/client_pool.h"
+#include "server/cluster/send_scheduler.h"
 #include "server/cluster/topology.h"
 #include "server/storage/key.h"
+#include "server/storage/table.h"
 
 namespace boost::asio {
 class io_context;
 }
 
 namespace shardd::cluster {
+
+/// An INSERT into a table of this server, which is a replica of the shard that the rows are for.
+struct LocalInsert {
+    std::string database;
+    std::string table;
+    /// The columns that blocks will have.
+    std::vector<std::string> columns;
+    std::vector<std::pair<std::string, std::string>> settings;
+    storage::QueryOrigin origin;
+    std::stop_token stop;
+};
 
 /// What the layers above lend to this one.
 struct ClusterHooks {
@@ -24,13 +38,23 @@ struct ClusterHooks {
     std::function<storage::KeyElement(const std::string& text,
                                       const std::vector<std::pair<std::string, TypePtr>>& columns)>
         compile_key;
+    /// Missing: rows for this server take the way through a socket, as those for others do.
+    std::function<BlockSinkPtr(const LocalInsert&)> insert_here;
+    /// The settings of the server's default profile, for what happens behind the scenes; missing: the
+    /// defaults.
+    std::function<Settings()> profile;
 };
 
 /// What all distributed tables of a server share. Lives as long as the network does.
 /// Threads: any.
 struct ClusterService {
-    ClusterService(boost::asio::io_context& network, std::shared_ptr<Topology> clusters)
-        : context(network), topology(std::move(clusters)) {}
+    ClusterService(boost::asio::io_context& network,
+                   std::shared_ptr<Topology> clusters,
+                   std::shared_ptr<MemoryBudget> memory = nullptr)
+        : context(network), topology(std::move(clusters)), senders(kSendThreads, std::move(memory)) {}
+
+    /// As background_distributed_schedule_pool_size was, when it could be set.
+    static constexpr size_t kSendThreads = 16;
 
     boost::asio::io_context& context;
     std::shared_ptr<Topology> topology;
@@ -38,6 +62,10 @@ struct ClusterService {
     ClusterHooks hooks;
     /// Towards shards; cluster and secret are filled in per cluster.
     ShardLogin login;
+    /// Sends what Distributed tables have queued. Stopped before the network is.
+    SendScheduler senders;
+
+    Settings profile() const { return hooks.profile ? hooks.profile() : Settings(); }
 
     ShardLogin loginFor(const Cluster& cluster) const {
         ShardLogin own = login;

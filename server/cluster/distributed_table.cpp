@@ -1,9 +1,10 @@
 #include "server/cluster/distributed_table.h"
 
-#include <random>
+#include <algorithm>
 
+#include "common/base/log.h"
 #include "common/columns/dictionary_column.h"
-#include "common/columns/fixed_column.h"
+#include "server/cluster/distributed_sink.h"
 #include "server/cluster/initiator.h"
 #include "server/cluster/remote_sink.h"
 #include "server/cluster/replica_choice.h"
@@ -13,85 +14,6 @@ namespace shardd::cluster {
 
 namespace {
 
-/// Cuts blocks by the sharding key and sends each shard its rows; finish() waits for all of them.
-class DistributedSink final : public BlockSink {
-public:
-    DistributedSink(ClusterServicePtr service,
-                    ClusterPtr cluster,
-                    std::string text,
-                    Settings settings,
-                    std::optional<storage::KeyElement> key)
-        : service_(std::move(service)),
-          cluster_(std::move(cluster)),
-          text_(std::move(text)),
-          settings_(std::move(settings)),
-          key_(std::move(key)),
-          slots_(cluster_->slots()),
-          sinks_(cluster_->shards.size()) {}
-
-    ~DistributedSink() override {
-        for (const auto& shard : sinks_)
-            for (const std::shared_ptr<RemoteSink>& sink : shard) sink->cancel();
-    }
-
-    void write(Block block) override {
-        block.makeFull();
-        if (cluster_->shards.size() == 1) return send(0, std::move(block));
-        if (!key_) return send(anyShard(), std::move(block));
-        const std::vector<size_t> shard_of =
-            shardOfRows({key_->text, key_->type, key_->compute(block)}, slots_);
-        std::vector<PodVector<RowIndex>> rows(cluster_->shards.size());
-        for (size_t row = 0; row < shard_of.size(); ++row)
-            rows[shard_of[row]].push_back(static_cast<RowIndex>(row));
-        for (size_t shard = 0; shard < rows.size(); ++shard)
-            if (!rows[shard].empty()) send(shard, block.gather({rows[shard].data(), rows[shard].size()}));
-    }
-
-    void finish() override {
-        for (const auto& shard : sinks_)
-            for (const std::shared_ptr<RemoteSink>& sink : shard) sink->finish();
-    }
-
-private:
-    size_t anyShard() {
-        static thread_local std::mt19937_64 random{std::random_device()()};
-        if (!random_shard_) random_shard_ = slots_[random() % slots_.size()];
-        return *random_shard_;
-    }
-
-    void send(size_t shard, Block block) {
-        if (sinks_[shard].empty()) open(shard);
-        for (const std::shared_ptr<RemoteSink>& sink : sinks_[shard]) sink->write(block);
-    }
-
-    void open(size_t position) {
-        const Shard& shard = cluster_->shards[position];
-        const std::vector<std::shared_ptr<Replica>> ordered = orderReplicas(shard, settings_);
-        const auto openOne = [&](std::vector<std::shared_ptr<Replica>> replicas) {
-            RemoteSink::Request request;
-            request.service = service_;
-            request.login = service_->loginFor(*cluster_);
-            request.replicas = std::move(replicas);
-            request.text = text_;
-            request.settings = settings_;
-            const auto sink = std::make_shared<RemoteSink>(std::move(request));
-            sink->start();
-            sinks_[position].push_back(sink);
-        };
-        if (shard.internal_replication) return openOne(ordered);
-        for (const std::shared_ptr<Replica>& replica : ordered) openOne({replica});
-    }
-
-    const ClusterServicePtr service_;
-    const ClusterPtr cluster_;
-    const std::string text_;
-    const Settings settings_;
-    const std::optional<storage::KeyElement> key_;
-    const std::vector<size_t> slots_;
-    std::vector<std::vector<std::shared_ptr<RemoteSink>>> sinks_;
-    std::optional<size_t> random_shard_;
-};
-
 std::string insertText(const RemoteTarget& target, const std::vector<std::string>& columns) {
     std::string text = "INSERT INTO " + (target.table_function.empty() ? "" : std::string("FUNCTION ")) +
                        remoteName(target) + " (";
@@ -100,20 +22,7 @@ std::string insertText(const RemoteTarget& target, const std::vector<std::string
     return text + ") VALUES";
 }
 
-/// What an engine's caller has set of the settings that matter between servers.
-Settings insertSettings(const storage::WriteRequest& request) {
-    const Settings defaults;
-    Settings settings;
-    if (!request.setting) return settings;
-    for (const char* name :
-         {"connect_timeout_with_failover_ms", "send_timeout", "receive_timeout", "load_balancing",
-          "network_compression_method", "max_execution_time", "fsync_after_insert"}) {
-        if (!Settings::knows(name)) continue;
-        const std::optional<std::string> value = request.setting(name);
-        if (value && *value != defaults.get(name)) settings.set(name, *value);
-    }
-    return settings;
-}
+constexpr Log kLog("cluster");
 
 }  // namespace
 
@@ -123,26 +32,19 @@ std::string remoteName(const RemoteTarget& target) {
     return quoteIdentifierIfNeeded(target.database) + "." + quoteIdentifierIfNeeded(target.table);
 }
 
-std::vector<size_t> shardOfRows(const NamedColumn& keys, const std::vector<size_t>& slots) {
-    const TypePtr type = removeLowCardinality(keys.type);
-    const ColumnPtr column = fullPlain(keys.column);
-    std::vector<size_t> result(column->size());
-    const bool is_number = type->isInteger() || type->isDate() || type->kind() == TypeKind::DateTime ||
-                           type->kind() == TypeKind::Bool || type->isEnum();
-    if (!is_number || type->width() > sizeof(uint64_t))
+storage::KeyElement compileShardingKey(const ClusterService& service,
+                                       const std::string& text,
+                                       const storage::TableSchema& schema) {
+    if (!service.hooks.compile_key)
+        throw Error(ErrorCode::NOT_IMPLEMENTED, "Sharding keys cannot be evaluated here");
+    std::vector<std::pair<std::string, TypePtr>> inputs;
+    for (const storage::ColumnDefinition& column : schema.columns)
+        inputs.emplace_back(column.name, column.type);
+    storage::KeyElement key = service.hooks.compile_key(text, inputs);
+    if (!isShardingType(*removeLowCardinality(key.type)))
         throw Error(ErrorCode::TYPE_MISMATCH,
-                    "Sharding key expression does not evaluate to an integer type, but to {}",
-                    keys.type->name());
-    dispatchPhysical(type->physical(), [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        if constexpr (std::is_integral_v<T>) {
-            const T* values = as<FixedColumn<T>>(*column).data();
-            // Negative keys count as the unsigned number of their own width, as in ClickHouse.
-            for (size_t row = 0; row < result.size(); ++row)
-                result[row] = slots[static_cast<std::make_unsigned_t<T>>(values[row]) % slots.size()];
-        }
-    });
-    return result;
+                    "Sharding expression has type {}, but should be one of integer type", key.type->name());
+    return key;
 }
 
 DistributedTable::DistributedTable(ClusterServicePtr service,
@@ -150,7 +52,32 @@ DistributedTable::DistributedTable(ClusterServicePtr service,
                                    storage::TableSchema schema)
     : service_(std::move(service)),
       target_(std::move(target)),
+      is_engine_(false),
       schema_(std::make_shared<const storage::TableSchema>(std::move(schema))) {}
+
+DistributedTable::DistributedTable(ClusterServicePtr service,
+                                   RemoteTarget target,
+                                   storage::TableSchema schema,
+                                   DistributedSettings settings,
+                                   const std::optional<QueueStorage>& storage)
+    : service_(std::move(service)),
+      target_(std::move(target)),
+      is_engine_(true),
+      settings_(std::move(settings)),
+      schema_(std::make_shared<const storage::TableSchema>(std::move(schema))) {
+    if (!storage) return;
+    auto context = std::make_shared<QueueContext>(storage->files);
+    context->path = storage->path;
+    context->service = service_;
+    context->cluster = [topology = service_->topology, name = target_.cluster_name] {
+        return topology->get(name);
+    };
+    context->settings = settings_;
+    context->durable_files = settings_.fsync_after_insert.value_or(storage->durable);
+    context->durable_names = settings_.fsync_directories.value_or(context->durable_files);
+    queues_ = std::make_shared<InsertQueues>(std::move(context));
+    queues_->load();
+}
 
 ClusterPtr DistributedTable::cluster() const {
     return target_.cluster ? target_.cluster : service_->topology->get(target_.cluster_name);
@@ -169,6 +96,36 @@ void DistributedTable::rename(const std::string& database, const std::string& na
     schema_ = std::move(renamed);
 }
 
+void DistributedTable::alter(const storage::TableSchema& schema) {
+    const std::lock_guard lock(mutex_);
+    schema_ = std::make_shared<const storage::TableSchema>(schema);
+}
+
+void DistributedTable::truncate() {
+    if (queues_) queues_->clear();
+}
+
+void DistributedTable::flush(std::chrono::steady_clock::time_point deadline) {
+    if (!queues_ || !queues_->flushesOnDetach()) return;
+    try {
+        queues_->flush(deadline);
+    } catch (const Error& error) {
+        kLog.error("{}: what waits to be sent stays behind: {}", schema()->name, error.message());
+    }
+}
+
+void DistributedTable::drop() {
+    if (queues_) queues_->drop();
+}
+
+void DistributedTable::shutdown() {
+    if (queues_) queues_->close();
+}
+
+std::optional<uint64_t> DistributedTable::totalBytes() const {
+    return queues_ ? std::optional(queues_->pendingBytes()) : std::nullopt;
+}
+
 std::vector<uint32_t> DistributedTable::shardWeights() const {
     std::vector<uint32_t> weights;
     for (const Shard& shard : cluster()->shards) weights.push_back(static_cast<uint32_t>(shard.weight));
@@ -185,7 +142,13 @@ std::string DistributedTable::shardAddress(size_t shard) const {
 }
 
 std::vector<storage::RemoteStreamPtr> DistributedTable::query(const storage::RemoteQuery& query) const {
-    return startQuery(service_, cluster(), query);
+    if (!settings_.skip_unavailable_shards) return startQuery(service_, cluster(), query);
+    storage::RemoteQuery skipping = query;
+    skipping.settings.emplace_back("skip_unavailable_shards", "1");
+    if (!settings_.skip_unavailable_shards_mode.empty())
+        skipping.settings.emplace_back("skip_unavailable_shards_mode",
+                                       settings_.skip_unavailable_shards_mode);
+    return startQuery(service_, cluster(), std::move(skipping));
 }
 
 /// For whoever reads a distributed table as any other: its columns, from every shard.
@@ -215,27 +178,84 @@ std::vector<BlockSourcePtr> DistributedTable::scan(const storage::ScanRequest& r
     return sources;
 }
 
-BlockSinkPtr DistributedTable::write(const storage::WriteRequest& request) {
+bool DistributedTable::hasShardsOf(const DistributedTable& other) const {
+    const ClusterPtr one = cluster();
+    const ClusterPtr two = other.cluster();
+    return std::ranges::equal(one->shards, two->shards, [](const Shard& a, const Shard& b) {
+        return std::ranges::equal(a.replicas, b.replicas,
+                                  [](const auto& x, const auto& y) { return x->config() == y->config(); });
+    });
+}
+
+bool DistributedTable::shardsPassRowsOn() const {
     const ClusterPtr asked = cluster();
-    const std::shared_ptr<const storage::TableSchema> columns = schema();
-    std::optional<storage::KeyElement> key;
-    if (asked->shards.size() > 1 && target_.sharding_key.empty())
-        throw Error(ErrorCode::STORAGE_REQUIRES_PARAMETER,
-                    "Method write is not supported by storage Distributed with more than one shard and no "
-                    "sharding key provided");
-    if (asked->shards.size() > 1) {
-        if (!service_->hooks.compile_key)
-            throw Error(ErrorCode::NOT_IMPLEMENTED, "Sharding keys cannot be evaluated here");
-        std::vector<std::pair<std::string, TypePtr>> inputs;
-        for (const storage::ColumnDefinition& column : columns->columns)
-            inputs.emplace_back(column.name, column.type);
-        key = service_->hooks.compile_key(target_.sharding_key, inputs);
+    return std::ranges::all_of(asked->shards, [](const Shard& shard) {
+        return shard.replicas.size() == 1 || shard.internal_replication;
+    });
+}
+
+void DistributedTable::insertOnShards(const std::string& text, const storage::WriteRequest& request) const {
+    const ClusterPtr asked = cluster();
+    const Settings settings = settingsOf(request.changed_settings);
+    std::vector<std::shared_ptr<RemoteSink>> sinks;
+    for (const Shard& shard : asked->shards) {
+        RemoteSink::Request each;
+        each.service = service_;
+        each.login = service_->loginFor(*asked);
+        each.replicas = orderReplicas(shard, settings);
+        each.text = text;
+        each.has_rows = false;
+        each.settings = request.changed_settings;
+        each.origin = request.origin;
+        sinks.push_back(std::make_shared<RemoteSink>(std::move(each)));
+        sinks.back()->start();
     }
+    const auto cancelAll = [&sinks] {
+        for (const std::shared_ptr<RemoteSink>& sink : sinks) sink->cancel();
+    };
+    const std::stop_callback on_stop(request.stop, cancelAll);
+    try {
+        for (const std::shared_ptr<RemoteSink>& sink : sinks) sink->finish();
+    } catch (const Error&) {
+        cancelAll();
+        throw;
+    }
+}
+
+BlockSinkPtr DistributedTable::write(const storage::WriteRequest& request) {
+    const std::shared_ptr<const storage::TableSchema> columns = schema();
+    DistributedInsert insert;
+    insert.service = service_;
+    insert.cluster = cluster();
+    insert.settings = settingsOf(request.changed_settings);
+    insert.request = request;
+    insert.database = target_.database;
+    insert.table = target_.table_function.empty() ? target_.table : "";
+    const bool many_shards = insert.cluster->shards.size() > 1 && insert.settings->insert_shard_id == 0;
+    if (many_shards && !target_.sharding_key.empty())
+        insert.key = compileShardingKey(*service_, target_.sharding_key, *columns);
     std::vector<std::string> names = request.columns;
     if (names.empty())
         for (const storage::ColumnDefinition& column : columns->columns) names.push_back(column.name);
-    return std::make_unique<DistributedSink>(service_, asked, insertText(target_, names),
-                                             insertSettings(request), std::move(key));
+    for (const std::string& name : names) {
+        const storage::ColumnDefinition* column = columns->find(name);
+        const bool is_materialized = column && column->default_kind == storage::DefaultKind::Materialized;
+        // The shard computes its own.
+        if (!is_materialized || insert.settings->insert_allow_materialized_columns)
+            insert.columns.push_back(name);
+    }
+    insert.text = insertText(target_, insert.columns);
+    const bool waits =
+        insert.settings->distributed_foreground_insert || insert.settings->insert_shard_id != 0;
+    if (is_engine_ && !waits) {
+        if (!queues_)
+            throw Error(
+                ErrorCode::BAD_ARGUMENTS,
+                "Storage Distributed must have own data directory to enable asynchronous inserts: set "
+                "distributed_foreground_insert = 1");
+        insert.queues = queues_;
+    }
+    return makeDistributedSink(std::move(insert));
 }
 
 }  // namespace shardd::cluster

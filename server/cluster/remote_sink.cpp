@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
+#include "common/base/log.h"
 #include "server/cluster/shard_query.h"
 
 namespace shardd::cluster {
@@ -12,13 +13,53 @@ namespace shardd::cluster {
 namespace asio = boost::asio;
 using protocol::ServerPacket;
 
-RemoteSink::RemoteSink(Request request) : request_(std::move(request)) {}
+namespace {
+
+constexpr Log kLog("cluster");
+
+net::Clock::time_point after(std::chrono::microseconds duration) {
+    return net::Clock::now() + std::chrono::duration_cast<net::Clock::duration>(duration);
+}
+
+template <typename Condition>
+void waitUntil(std::condition_variable& changed,
+               std::unique_lock<std::mutex>& lock,
+               RemoteSink::Deadline deadline,
+               const Condition& condition) {
+    if (deadline == RemoteSink::kNever)
+        changed.wait(lock, condition);
+    else if (!changed.wait_until(lock, deadline, condition))
+        throw Error(ErrorCode::TIMEOUT_EXCEEDED, "Synchronous distributed insert timeout exceeded.");
+}
+
+/// Another replica may have what this one lacks.
+bool isTableMissing(const Error& error) {
+    return error.is(ErrorCode::UNKNOWN_TABLE) || error.is(ErrorCode::UNKNOWN_DATABASE);
+}
+
+}  // namespace
+
+RemoteSink::RemoteSink(Request request)
+    : request_(std::move(request)), settings_(settingsOf(request_.settings)) {}
 
 void RemoteSink::start() {
     queue_.onReadable([weak = weak_from_this()] {
         if (const std::shared_ptr<RemoteSink> alive = weak.lock()) alive->wake();
     });
-    asio::co_spawn(asio::make_strand(request_.service->context), run(shared_from_this()), asio::detached);
+    queue_.onWritable([weak = weak_from_this()] {
+        const std::shared_ptr<RemoteSink> alive = weak.lock();
+        if (!alive) return;
+        const std::lock_guard lock(alive->room_mutex_);
+        alive->room_.notify_all();
+    });
+    std::shared_ptr<ShardClient> warm;
+    if (!request_.replicas.empty() && request_.has_rows)
+        warm =
+            request_.service->pool.take(ClientPool::key(request_.replicas.front()->config(), request_.login));
+    const asio::any_io_executor executor =
+        warm ? warm->connection().executor()
+             : asio::any_io_executor(asio::make_strand(request_.service->context));
+    asio::co_spawn(executor, run(shared_from_this(), std::move(warm)), asio::detached);
 }
 
 void RemoteSink::wake() {
@@ -26,23 +67,38 @@ void RemoteSink::wake() {
     if (client_) client_->notify();
 }
 
-void RemoteSink::done(std::optional<Error> failure) {
-    queue_.cancel();
+void RemoteSink::useClient(std::shared_ptr<ShardClient> client, std::string pool_key) {
+    const std::lock_guard lock(mutex_);
+    client_ = std::move(client);
+    pool_key_ = std::move(pool_key);
+}
+
+/// Back into the pool when it can be used again, else closed.
+void RemoteSink::releaseClient() {
     std::shared_ptr<ShardClient> client;
     {
         const std::lock_guard lock(mutex_);
         client = std::move(client_);
+    }
+    if (client) request_.service->pool.giveBack(pool_key_, std::move(client));
+}
+
+void RemoteSink::done(std::optional<Error> failure) {
+    queue_.cancel();
+    releaseClient();
+    {
+        const std::lock_guard lock(mutex_);
         done_ = true;
         failure_ = std::move(failure);
     }
-    if (client) request_.service->pool.giveBack(pool_key_, std::move(client));
-    ended_.notify_all();
+    changed_.notify_all();
 }
 
-RemoteSink::Awaitable<void> RemoteSink::run(std::shared_ptr<RemoteSink> self) {
+RemoteSink::Awaitable<void> RemoteSink::run(std::shared_ptr<RemoteSink> self,
+                                            std::shared_ptr<ShardClient> warm) {
     std::optional<Error> failure;
     try {
-        co_await self->converse();
+        co_await self->converse(std::move(warm));
     } catch (const Error& error) {
         failure = error;
     } catch (const net::PeerLeft&) {
@@ -54,36 +110,84 @@ RemoteSink::Awaitable<void> RemoteSink::run(std::shared_ptr<RemoteSink> self) {
     self->done(std::move(failure));
 }
 
-RemoteSink::Awaitable<void> RemoteSink::connect() {
-    std::string log;
-    for (const std::shared_ptr<Replica>& replica : request_.replicas) {
-        std::shared_ptr<ShardClient> opened;
+RemoteSink::Awaitable<void> RemoteSink::ask(std::shared_ptr<Replica> replica) {
+    storage::RemoteQuery query;
+    query.text = request_.text;
+    query.settings = request_.settings;
+    query.initial_user = request_.origin.initial_user;
+    query.initial_query_id = request_.origin.initial_query_id;
+    query.initial_address = request_.origin.initial_address;
+    query.initial_start_microseconds = request_.origin.initial_start_microseconds;
+    query.distributed_depth = request_.origin.distributed_depth;
+    client_->putQuery(makeShardQuery(query, settings_, *request_.service, client_->revision(),
+                                     replica->config().compression, client_->isShardd()));
+    client_->putEndOfData();
+    co_await client_->flush(after(settings_->send_timeout));
+    if (request_.has_rows) co_await awaitSample();
+}
+
+/// Nothing when the replica takes rows, else why it does not. Errors: those after which no other is tried.
+RemoteSink::Awaitable<std::optional<Error>> RemoteSink::tryReplica(std::shared_ptr<Replica> replica,
+                                                                   std::shared_ptr<ShardClient> warm) {
+    const std::string key = ClientPool::key(replica->config(), request_.login);
+    std::optional<Error> failure;
+    bool answered = false;
+    // A warm connection may have died while it was idle: that is no fault of the replica's.
+    for (int attempt = warm && warm->reusable() ? 0 : 1; attempt < 2; ++attempt) {
+        failure.reset();
         try {
-            opened = co_await ShardClient::open(
-                replica->config(), request_.login,
-                net::deadlineAfter(request_.settings->connect_timeout_with_failover_ms));
+            if (attempt == 0) {
+                useClient(std::move(warm), key);
+            } else {
+                const auto timeout = replica->config().secure
+                                         ? settings_->connect_timeout_with_failover_secure_ms
+                                         : settings_->connect_timeout_with_failover_ms;
+                std::shared_ptr<ShardClient> opened =
+                    co_await ShardClient::open(replica->config(), request_.login, after(timeout));
+                useClient(std::move(opened), key);
+            }
+            co_await ask(replica);
         } catch (const Error& error) {
-            log += fmt::format("\nCode: {}. DB::NetException: {}", error.code(), error.message());
+            failure = error;
+            answered = client_ && client_->reusable();
         } catch (const net::PeerLeft&) {
-            log += fmt::format("\n{} closed the connection", replica->address());
+            failure =
+                Error(ErrorCode::NETWORK_ERROR, "The server closed the connection ({})", replica->address());
         }
-        if (opened) {
-            pool_key_ = ClientPool::key(replica->config(), request_.login);
-            const std::lock_guard lock(mutex_);
-            client_ = std::move(opened);
-            co_return;
-        }
-        replica->countError();
+        if (!failure) co_return std::nullopt;
+        releaseClient();
+        if (answered || cancelled_) break;
     }
+    if (cancelled_ || (answered && !isTableMissing(*failure))) throw *failure;
+    if (!answered) replica->countError();
+    kLog.warning("{}: {}", replica->address(), failure->message());
+    co_return failure;
+}
+
+/// Connects to the first replica that has the table, and reads what columns it wants.
+RemoteSink::Awaitable<void> RemoteSink::reachTable(std::shared_ptr<ShardClient> warm) {
+    const uint64_t rounds = std::max<uint64_t>(settings_->connections_with_failover_max_tries, 1);
+    std::string log;
+    std::optional<Error> missing;
+    for (uint64_t round = 0; round < rounds && !missing; ++round) {
+        for (const std::shared_ptr<Replica>& replica : request_.replicas) {
+            const std::optional<Error> failure = co_await tryReplica(replica, std::exchange(warm, nullptr));
+            if (!failure) co_return;
+            if (isTableMissing(*failure))
+                missing = failure;
+            else
+                log += fmt::format("\nCode: {}. DB::NetException: {}", failure->code(), failure->message());
+        }
+    }
+    if (missing) throw *missing;
     throw Error(ErrorCode::ALL_CONNECTION_TRIES_FAILED, "All connection tries failed. Log: \n{}\n", log);
 }
 
-/// A packet, or (with `wake_for_rows`) an EndOfStream-less default when rows may be waiting to be sent.
+/// A packet, or (with `wake_for_rows`) a Pong in its stead when rows may be waiting to be sent.
 RemoteSink::Awaitable<ShardEvent> RemoteSink::nextEvent(bool wake_for_rows) {
-    const net::Clock::time_point deadline =
-        net::Clock::now() +
-        std::chrono::duration_cast<net::Clock::duration>(request_.settings->receive_timeout);
+    const net::Clock::time_point deadline = after(settings_->receive_timeout);
     while (true) {
+        if (cancelled_) throw Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled");
         std::optional<ShardEvent> event = client_->tryNext();
         if (event) co_return std::move(*event);
         if (!wake_for_rows && net::Clock::now() >= deadline)
@@ -112,7 +216,11 @@ RemoteSink::Awaitable<void> RemoteSink::awaitSample() {
             throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_SERVER, "{} ended an INSERT before it took rows",
                         client_->address());
         if (event.kind == ServerPacket::Data) {
-            sample_ = std::move(event.block);
+            {
+                const std::lock_guard lock(mutex_);
+                sample_ = std::move(event.block);
+            }
+            changed_.notify_all();
             co_return;
         }
     }
@@ -128,10 +236,7 @@ RemoteSink::Awaitable<void> RemoteSink::sendRows() {
             continue;
         }
         client_->putData(*popped.value);
-        const net::Clock::time_point deadline =
-            net::Clock::now() +
-            std::chrono::duration_cast<net::Clock::duration>(request_.settings->send_timeout);
-        co_await client_->flush(deadline);
+        co_await client_->flush(after(settings_->send_timeout));
     }
 }
 
@@ -143,45 +248,89 @@ RemoteSink::Awaitable<void> RemoteSink::awaitEnd() {
     }
 }
 
-RemoteSink::Awaitable<void> RemoteSink::converse() {
-    co_await connect();
-    storage::RemoteQuery query;
-    query.text = request_.text;
-    query.initial_user = "default";
-    for (const shardd::SettingChange& setting : request_.settings.changed())
-        query.settings.emplace_back(setting.name, setting.value);
-    ShardQuery packet =
-        makeShardQuery(query, request_.settings, *request_.service, client_->revision(), true, client_->isShardd());
-    client_->putQuery(std::move(packet));
-    client_->putEndOfData();
-    co_await client_->flush(net::deadlineAfter(std::chrono::seconds(60)));
-    co_await awaitSample();
-    co_await sendRows();
-    if (queue_.cancelled()) {
-        client_->connection().close();  // rows must not be acknowledged by half
+RemoteSink::Awaitable<void> RemoteSink::converse(std::shared_ptr<ShardClient> warm) {
+    co_await reachTable(std::move(warm));
+    if (!request_.has_rows) {
+        co_await awaitEnd();
         co_return;
     }
+    co_await sendRows();
+    // Rows must not be acknowledged by half: releaseClient() closes a connection in the middle of an INSERT.
+    if (queue_.cancelled()) throw Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled");
     client_->putEndOfData();
-    co_await client_->flush(net::deadlineAfter(std::chrono::seconds(60)));
+    co_await client_->flush(after(settings_->send_timeout));
     co_await awaitEnd();
 }
 
-void RemoteSink::write(Block block) {
-    const size_t weight = block.allocatedBytes() + 1;
-    if (queue_.push(std::move(block), weight)) return;
+/// What is known of why no more rows are taken. The coroutine has ended, or is about to.
+void RemoteSink::failLate() {
     std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return done_; });
+    changed_.wait(lock, [this] { return done_; });
     if (failure_) throw *failure_;
     throw Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled");
 }
 
-void RemoteSink::finish() {
+/// The columns in the other server's order and types.
+Block RemoteSink::adapt(const Block& block) const {
+    const Block& wanted = *sample_;
+    if (wanted.columns.empty()) return block;
+    const auto& convert = request_.service->hooks.convert;
+    Block result;
+    result.rows = block.rows;
+    for (const NamedColumn& column : wanted.columns) {
+        const NamedColumn& found = block.get(column.name);
+        ColumnPtr values = found.column;
+        if (!sameType(found.type, column.type)) {
+            if (!convert)
+                throw Error(ErrorCode::TYPE_MISMATCH, "Column {} is {}, but {} is wanted", column.name,
+                            found.type->name(), column.type->name());
+            values = convert(values, found.type, column.type);
+        }
+        result.columns.push_back({column.name, column.type, std::move(values)});
+    }
+    return result;
+}
+
+/// Until the other server has said what it wants.
+void RemoteSink::awaitColumns(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    waitUntil(changed_, lock, deadline, [this] { return done_ || sample_; });
+    if (!done_) return;
+    lock.unlock();
+    failLate();
+}
+
+void RemoteSink::write(const Block& block, Deadline deadline) {
+    awaitColumns(deadline);
+    Block adapted = adapt(block);
+    const size_t weight = adapted.allocatedBytes() + 1;
+    using Result = BoundedQueue<Block>::PushResult;
+    Result result = Result::Full;
+    {
+        std::unique_lock lock(room_mutex_);
+        waitUntil(room_, lock, deadline, [&] {
+            result = queue_.tryPush(adapted, weight);
+            return result != Result::Full;
+        });
+    }
+    if (result == Result::Ended) failLate();
+}
+
+void RemoteSink::finish(Deadline deadline) {
     queue_.close();
     std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return done_; });
+    waitUntil(changed_, lock, deadline, [this] { return done_; });
     if (failure_) throw *failure_;
 }
 
-void RemoteSink::cancel() { queue_.cancel(); }
+void RemoteSink::cancel() {
+    cancelled_ = true;
+    queue_.cancel();
+    {
+        const std::lock_guard lock(mutex_);
+        if (client_) client_->notify();
+    }
+    changed_.notify_all();
+}
 
 }  // namespace shardd::cluster

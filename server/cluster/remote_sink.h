@@ -1,21 +1,25 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 
 #include "common/base/bounded_queue.h"
 #include "config/settings.h"
 #include "server/cluster/cluster_service.h"
+#include "server/storage/table.h"
 
 namespace shardd::cluster {
 
 /// An INSERT into a table of one other server. Blocks go through a bounded queue to a coroutine that sends
-/// them. Threads: one writer, which may be blocked; the coroutine on its connection's strand.
+/// them. Threads: one writer, which may be blocked; cancel() from any; the coroutine on its connection's
+/// strand.
 class RemoteSink : public std::enable_shared_from_this<RemoteSink> {
 public:
     static constexpr size_t kQueueBytes = size_t{8} << 20;
@@ -23,48 +27,68 @@ public:
     struct Request {
         ClusterServicePtr service;
         ShardLogin login;
-        /// In the order in which they are tried until one takes the connection.
+        /// In the order in which they are tried until one has the table and takes rows.
         std::vector<std::shared_ptr<Replica>> replicas;
-        /// "INSERT INTO db.t (a, b) VALUES"
+        /// "INSERT INTO db.t (a, b) VALUES"; or one with a SELECT, and then finish() waits for its end: it is
+        /// sent to one replica once, for nobody can tell how far it went.
         std::string text;
-        Settings settings;
+        bool has_rows = true;
+        /// What the query has set.
+        std::vector<std::pair<std::string, std::string>> settings;
+        storage::QueryOrigin origin;
     };
+
+    using Deadline = net::Clock::time_point;
+    static constexpr Deadline kNever = Deadline::max();
 
     explicit RemoteSink(Request request);
 
     void start();
 
-    /// Waits for room. Throws what the other server said, as soon as it is known.
-    void write(Block block);
+    /// Waits for room. The columns become those that the other server asked for, by name and type.
+    /// Errors: what the other server said, as soon as it is known; TIMEOUT_EXCEEDED (159) at the deadline.
+    void write(const Block& block, Deadline deadline = kNever);
 
-    /// Waits until the server has acknowledged all rows.
-    void finish();
+    /// Waits until the server has acknowledged all rows. Errors: as write().
+    void finish(Deadline deadline = kNever);
 
-    /// Gives up; rows that were sent may stay. Does not wait.
+    /// Gives up at once; rows that were sent may stay. Does not wait.
     void cancel();
 
 private:
     template <typename T>
     using Awaitable = boost::asio::awaitable<T>;
 
-    Awaitable<void> run(std::shared_ptr<RemoteSink> self);
-    Awaitable<void> converse();
-    Awaitable<void> connect();
+    Awaitable<void> run(std::shared_ptr<RemoteSink> self, std::shared_ptr<ShardClient> warm);
+    Awaitable<void> converse(std::shared_ptr<ShardClient> warm);
+    Awaitable<void> reachTable(std::shared_ptr<ShardClient> warm);
+    Awaitable<std::optional<Error>> tryReplica(std::shared_ptr<Replica> replica,
+                                               std::shared_ptr<ShardClient> warm);
+    Awaitable<void> ask(std::shared_ptr<Replica> replica);
     Awaitable<ShardEvent> nextEvent(bool wake_for_rows);
     Awaitable<void> awaitSample();
     Awaitable<void> sendRows();
     Awaitable<void> awaitEnd();
+    void useClient(std::shared_ptr<ShardClient> client, std::string pool_key);
+    void releaseClient();
     void done(std::optional<Error> failure);
     void wake();
     void check(const ShardEvent& event) const;
+    Block adapt(const Block& block) const;
+    void awaitColumns(Deadline deadline);
+    [[noreturn]] void failLate();
 
     Request request_;
+    const Settings settings_;
     BoundedQueue<Block> queue_{kQueueBytes};
-    std::string pool_key_;
-    Block sample_;
-    std::mutex mutex_;  // guards the three below
-    std::condition_variable ended_;
+    std::string pool_key_;  // the coroutine's
+    std::atomic<bool> cancelled_ = false;
+    std::mutex room_mutex_;  // guards nothing but the waiting for room in queue_
+    std::condition_variable room_;
+    std::mutex mutex_;  // guards all below
+    std::condition_variable changed_;
     std::shared_ptr<ShardClient> client_;
+    std::optional<Block> sample_;  // the columns wanted; set once
     bool done_ = false;
     std::optional<Error> failure_;
 };

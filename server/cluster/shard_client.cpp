@@ -57,7 +57,7 @@ asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::open(const ReplicaCon
     target.host = replica.host;
     target.port = replica.port;
     target.secure = replica.secure;
-    target.verify_certificate = false;
+    target.tls = login.tls;
     std::shared_ptr<net::Connection> connection = co_await net::Connection::connect(target, deadline);
     std::string address = fmt::format("{}:{}", replica.host, replica.port);
     auto client = std::make_shared<ShardClient>(std::move(connection), std::move(login), std::move(address));

@@ -24,6 +24,8 @@ struct ShardLogin {
     /// When the cluster has a secret, it stands for user and password.
     std::string cluster;
     std::string secret;
+    /// For replicas that are `secure`; nullptr: the system's certificates are believed.
+    std::shared_ptr<const net::Tls> tls = nullptr;
 };
 
 /// What a shard says: a packet with what it carries.

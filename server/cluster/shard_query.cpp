@@ -21,6 +21,16 @@ std::string hostName() {
     return name;
 }
 
+/// What an old server's -State of a Nullable argument would lose: its own stage 1 keeps it.
+bool asksForNullableStates(const storage::RemoteQuery& query) {
+    return query.stage == storage::Stage::WithMergeableState &&
+           std::ranges::any_of(query.header.columns, [](const NamedColumn& column) {
+               return column.type->kind() == TypeKind::AggregateFunction &&
+                      std::ranges::any_of(column.type->aggregate()->argumentTypes(),
+                                          isNullableOrLowCardinalityNullable);
+           });
+}
+
 std::string lowerCase(std::string text) {
     std::ranges::transform(text, text.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
     return text;
@@ -77,8 +87,10 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
     // Only finished rows are passed on as they are.
     made.keep_frames = query.stage == storage::Stage::Complete;
     made.packet.client_info = makeClientInfo(query, service);
-    made.packet.stage = static_cast<uint64_t>(query.stage);
-    made.packet.text = query.text;
+    const bool is_legacy = revision < protocol::gate::kSettingsAsText && query.legacy_text;
+    const bool whole_query = is_legacy && !asksForNullableStates(query);
+    made.packet.stage = static_cast<uint64_t>(whole_query ? storage::Stage::Complete : query.stage);
+    made.packet.text = is_legacy ? query.legacy_text() : query.text;
     for (const auto& [name, value] : query.settings) {
         // An important setting that an older shard does not know would be refused; the two below change the
         // answer.

@@ -147,7 +147,7 @@ std::vector<size_t> Cluster::slots() const {
     return slots;
 }
 
-ClusterPtr makeCluster(const ClusterConfig& config, uint16_t own_port) {
+ClusterPtr makeCluster(const ClusterConfig& config, OwnPorts own_ports) {
     auto cluster = std::make_shared<Cluster>();
     cluster->name = config.name;
     cluster->secret = config.secret;
@@ -158,7 +158,7 @@ ClusterPtr makeCluster(const ClusterConfig& config, uint16_t own_port) {
         shard.weight = shard_config.weight;
         shard.internal_replication = shard_config.internal_replication;
         for (const ReplicaConfig& replica : shard_config.replicas) {
-            const bool is_local = replica.port == own_port && isOwnHost(replica.host);
+            const bool is_local = replica.port == own_ports.of(replica) && isOwnHost(replica.host);
             shard.replicas.push_back(std::make_shared<Replica>(replica, is_local));
         }
     }
@@ -179,8 +179,8 @@ ClusterPtr withEachReplicaAsShard(const Cluster& cluster) {
     return result;
 }
 
-Topology::Topology(const std::map<std::string, ClusterConfig>& clusters, uint16_t own_port)
-    : own_port_(own_port) {
+Topology::Topology(const std::map<std::string, ClusterConfig>& clusters, OwnPorts own_ports)
+    : own_ports_(own_ports) {
     reload(clusters);
 }
 
@@ -190,7 +190,7 @@ void Topology::reload(const std::map<std::string, ClusterConfig>& clusters) {
     for (const auto& [name, config] : clusters) {
         const auto before = configs_.find(name);
         const bool same = before != configs_.end() && before->second == config;
-        made[name] = same ? clusters_[name] : makeCluster(config, own_port_);
+        made[name] = same ? clusters_[name] : makeCluster(config, own_ports_);
     }
     configs_ = clusters;
     clusters_ = std::move(made);
@@ -285,7 +285,7 @@ ClusterPtr clusterFromAddresses(const std::string& description, const AddressDef
         for (const std::string& address : expandAddresses(shard_text, '|'))
             shard.replicas.push_back(parseAddress(address, defaults));
     }
-    return makeCluster(config, defaults.own_port);
+    return makeCluster(config, defaults.own_ports);
 }
 
 }  // namespace shardd::cluster

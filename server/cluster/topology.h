@@ -79,12 +79,24 @@ struct Cluster {
 
 using ClusterPtr = std::shared_ptr<const Cluster>;
 
+/// Where this server listens; 0 for nowhere.
+struct OwnPorts {
+    OwnPorts(uint16_t plain_port = 0,
+             uint16_t secure_port = 0)  // NOLINT(google-explicit-constructor): a plain port
+        : plain(plain_port), secure(secure_port) {}
+
+    uint16_t of(const ReplicaConfig& replica) const { return replica.secure ? secure : plain; }
+
+    uint16_t plain;
+    uint16_t secure;
+};
+
 /// The clusters by name.
 /// Threads: any; a query keeps the Cluster that it began with.
 class Topology {
 public:
-    /// `own_port` tells which replicas are this server.
-    Topology(const std::map<std::string, ClusterConfig>& clusters, uint16_t own_port);
+    /// The ports tell which replicas are this server.
+    Topology(const std::map<std::string, ClusterConfig>& clusters, OwnPorts own_ports);
 
     /// Clusters whose definition is the same keep their statistics.
     void reload(const std::map<std::string, ClusterConfig>& clusters);
@@ -104,10 +116,10 @@ public:
 
     std::vector<ClusterPtr> all() const;
 
-    uint16_t ownPort() const { return own_port_; }
+    OwnPorts ownPorts() const { return own_ports_; }
 
 private:
-    const uint16_t own_port_;
+    const OwnPorts own_ports_;
     mutable std::mutex mutex_;  // guards the four below
     std::map<std::string, ClusterConfig> configs_;
     std::map<std::string, ClusterPtr> clusters_;
@@ -115,7 +127,7 @@ private:
     std::map<std::string, Error> withheld_;
 };
 
-ClusterPtr makeCluster(const ClusterConfig& config, uint16_t own_port);
+ClusterPtr makeCluster(const ClusterConfig& config, OwnPorts own_ports);
 
 /// Every replica a shard of its own, for clusterAllReplicas().
 ClusterPtr withEachReplicaAsShard(const Cluster& cluster);
@@ -124,7 +136,7 @@ struct AddressDefaults {
     std::string user = "default";
     std::string password;
     bool secure = false;
-    uint16_t own_port = 0;
+    OwnPorts own_ports = {};
 };
 
 /// The cluster that the first argument of remote() describes: "host:port,host{1..3}|replica".

@@ -15,10 +15,18 @@ ColumnPtr convert(const ColumnPtr& column, const TypePtr& from, const TypePtr& t
 }  // namespace
 
 cluster::ClusterServicePtr makeClusterService(boost::asio::io_context& context,
-                                              const Config& config,
-                                              const storage::Catalog& catalog) {
-    auto topology = std::make_shared<cluster::Topology>(config.clusters, config.tcp_port.value_or(0));
-    auto service = std::make_shared<cluster::ClusterService>(context, std::move(topology));
+                                              const std::function<std::shared_ptr<const Config>()>& config,
+                                              const storage::Catalog& catalog,
+                                              std::shared_ptr<MemoryBudget> memory) {
+    const std::shared_ptr<const Config> now = config();
+    const cluster::OwnPorts own_ports(now->tcp_port.value_or(0), now->tcp_port_secure.value_or(0));
+    auto topology = std::make_shared<cluster::Topology>(now->clusters, own_ports);
+    auto service = std::make_shared<cluster::ClusterService>(context, std::move(topology), std::move(memory));
+    service->hooks.profile = [config] {
+        const std::shared_ptr<const Config> current = config();
+        const auto found = current->profiles.find(current->default_profile);
+        return found == current->profiles.end() ? Settings() : found->second.settings;
+    };
     service->hooks.convert = convert;
     service->hooks.compile_key = [&catalog](const std::string& text,
                                             const std::vector<std::pair<std::string, TypePtr>>& columns) {

@@ -16,12 +16,14 @@
 #include "server/aggregates/aggregate_list.h"
 #include "server/bootstrap/bootstrap.h"
 #include "server/daemon/cluster_setup.h"
+#include "server/daemon/local_insert.h"
 #include "server/daemon/logging.h"
 #include "server/daemon/process_list.h"
 #include "server/daemon/query_host.h"
 #include "server/daemon/query_planning.h"
 #include "server/daemon/status_file.h"
 #include "server/daemon/system_tables.h"
+#include "server/daemon/tls_setup.h"
 #include "server/exec/statements.h"
 #include "server/exec/thread_pool.h"
 #include "server/http/http_server.h"
@@ -109,6 +111,8 @@ struct Daemon::Impl {
     void buildHost();
     void loadTables(const QueryServices& services);
     void withholdBootstrap();
+    void prepareTls();
+    uint16_t listenOn(uint16_t port, std::shared_ptr<const net::Tls> tls);
     void listen();
     void listenHttp();
     void reload();
@@ -131,6 +135,8 @@ struct Daemon::Impl {
     std::optional<storage::Catalog> catalog;
     std::optional<exec::ThreadPool> pool;
     std::optional<net::Network> network;
+    std::shared_ptr<net::Tls> tls_server;  // nullptr without tcp_port_secure
+    std::shared_ptr<net::Tls> tls_client;
     cluster::ClusterServicePtr cluster;
     std::shared_ptr<QueryHost> host;
     std::vector<std::unique_ptr<session::SessionServer>> servers;
@@ -178,7 +184,9 @@ void Daemon::Impl::buildCatalog() {
                                 .decoded_cache = std::make_shared<storage::DecodedCache>(cache_bytes, memory),
                                 .merges = merges,
                                 .durable_inserts = own.fsync_after_insert});
-    cluster = makeClusterService(network->context(), *config, *catalog);
+    cluster = makeClusterService(
+        network->context(), [this] { return currentConfig(); }, *catalog, memory);
+    cluster->login.tls = tls_client;
     addClusterEngines(cluster, *catalog);
     for (auto& table : makeSystemTables(systemSources())) catalog->addTable("system", std::move(table));
 }
@@ -215,6 +223,9 @@ void Daemon::Impl::buildHost() {
         .tcp_port = [this] { return tcp_port.load(); },
         .started = started,
     };
+    cluster->hooks.insert_here = [services](const cluster::LocalInsert& insert) {
+        return insertHere(services, insert);
+    };
     loadTables(services);
     host = std::make_shared<QueryHost>(std::move(services));
 }
@@ -231,6 +242,8 @@ void Daemon::Impl::reload() {
     const std::lock_guard lock(reload_mutex);
     try {
         Config fresh = readConfig(options);
+        if (tls_server) tls_server->replace(tlsOptions(fresh.tls_server));
+        tls_client->replace(tlsOptions(fresh.tls_client));
         logging.apply(fresh.logger);
         for (const auto& warning : fresh.warnings) kLog.warning("{}", warning);
         cluster->topology->reload(fresh.clusters);
@@ -241,13 +254,13 @@ void Daemon::Impl::reload() {
     }
 }
 
-void Daemon::Impl::listen() {
-    if (!config->tcp_port) return;
-    session::SessionOptions options;
-    options.display_name = config->display_name.empty() ? hostName() : config->display_name;
-    options.time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone;
-    if (config->http_port) options.http_port = *config->http_port;
-    uint16_t port = *config->tcp_port;
+/// One port on all addresses; the number in use.
+uint16_t Daemon::Impl::listenOn(uint16_t port, std::shared_ptr<const net::Tls> tls) {
+    session::SessionOptions session_options;
+    session_options.display_name = config->display_name.empty() ? hostName() : config->display_name;
+    session_options.time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone;
+    if (config->http_port) session_options.http_port = *config->http_port;
+    bool listens = false;
     for (const std::string& address : config->listen_host) {
         try {
             servers.push_back(std::make_unique<session::SessionServer>(
@@ -256,19 +269,25 @@ void Daemon::Impl::listen() {
                                      .port = port,
                                      .backlog = static_cast<int>(config->listen_backlog),
                                      .max_connections = config->max_connections,
-                                     .tls = {}},
-                host, options));
+                                     .tls = tls},
+                host, session_options));
         } catch (const Error& error) {
             if (!config->listen_try) throw;
             kLog.warning("{}", error.message());
             continue;
         }
         port = servers.back()->port();  // 0 chose one: the other addresses take the same
-        kLog.info("listening on {} port {}", address, port);
+        listens = true;
+        kLog.info("listening on {} port {}{}", address, port, tls ? " (TLS)" : "");
     }
-    if (servers.empty())
+    if (!listens)
         throw Error(ErrorCode::NETWORK_ERROR, "None of the addresses in listen_host can be listened on");
-    tcp_port = port;
+    return port;
+}
+
+void Daemon::Impl::listen() {
+    if (config->tcp_port) tcp_port = listenOn(*config->tcp_port, nullptr);
+    if (config->tcp_port_secure) listenOn(*config->tcp_port_secure, tls_server);
     for (auto& server : servers) server->start();
 }
 
@@ -297,6 +316,13 @@ void Daemon::Impl::listenHttp() {
     for (auto& server : http_servers) server->start();
 }
 
+/// Before anything listens or asks a shard: what is wrong with a certificate is told at the start.
+void Daemon::Impl::prepareTls() {
+    if (config->tcp_port_secure)
+        tls_server = std::make_shared<net::Tls>(net::Tls::Side::Server, tlsOptions(config->tls_server));
+    tls_client = std::make_shared<net::Tls>(net::Tls::Side::Client, tlsOptions(config->tls_client));
+}
+
 Daemon::Daemon(DaemonOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 Daemon::~Daemon() { setLogSink(nullptr); }
@@ -316,6 +342,7 @@ void Daemon::start() {
                                               .max_selects = own.config->max_concurrent_select_queries});
     own.timer.emplace();
     own.network.emplace(static_cast<unsigned>(own.config->shardd.network_threads));
+    own.prepareTls();
     own.buildCatalog();
     own.pool.emplace(own.config->max_thread_pool_size);
     own.withholdBootstrap();
@@ -348,11 +375,12 @@ void Daemon::stop() {
     for (auto& server : own.http_servers) server->finish(std::chrono::milliseconds(100));
     own.servers.clear();
     own.http_servers.clear();
+    own.catalog->shutdown();  // Distributed tables still send, so before the network ends
+    own.cluster->senders.stop();
     own.cluster->pool.clear();
     own.network->stop();
     own.pool.reset();
     own.merges->stop();
-    own.catalog->shutdown();
     if (const uint64_t dropped = own.logging.droppedLines())
         kLog.warning("{} log lines were dropped", dropped);
     kLog.info("stopped");

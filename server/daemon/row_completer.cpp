@@ -32,7 +32,8 @@ RowCompleter::RowCompleter(std::shared_ptr<const storage::TableSchema> schema,
         if (!column)
             throw Error(ErrorCode::NO_SUCH_COLUMN_IN_TABLE, "No such column {} in table {}.{}", name,
                         schema_->database, schema_->name);
-        if (column->default_kind == DefaultKind::Materialized)
+        if (column->default_kind == DefaultKind::Materialized &&
+            !context_.settings->insert_allow_materialized_columns)
             throw Error(ErrorCode::ILLEGAL_COLUMN,
                         "Cannot insert column {}, because it is MATERIALIZED column", name);
         if (column->default_kind == DefaultKind::Alias)

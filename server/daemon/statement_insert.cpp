@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/types/type_parser.h"
 #include "server/daemon/insert_bytes.h"
+#include "server/daemon/parallel_insert.h"
 #include "server/daemon/query_planning.h"
 #include "server/daemon/result_channel.h"
 #include "server/daemon/row_completer.h"
@@ -99,14 +100,46 @@ std::vector<std::string> columnsOf(const sql::Insert& statement, const storage::
     return names;
 }
 
+// Requested when the query is cancelled, however that comes; not when it only shall stop reading.
+class CancelToken {
+public:
+    explicit CancelToken(const exec::QueryContext& context)
+        : on_stop_(context.readingToken(), Forward{context, source_}) {}
+
+    std::stop_token get() const { return source_.get_token(); }
+
+private:
+    struct Forward {
+        const exec::QueryContext& context;
+        std::stop_source source;
+
+        void operator()() {
+            if (context.cancelled()) source.request_stop();
+        }
+    };
+
+    std::stop_source source_;
+    std::stop_callback<Forward> on_stop_;
+};
+
 storage::WriteRequest writeRequest(const RowCompleter& completer,
-                                   const StatementContext& query,
+                                   std::stop_token stop,
+                                   const plan::PlannerContext& context,
                                    const Settings& settings) {
-    return {.columns = completer.stored(),
-            .stop = query.channel.stop.get_token(),
-            .setting = [settings](std::string_view name) -> std::optional<std::string> {
-                return Settings::knows(name) ? std::optional(settings.get(name)) : std::nullopt;
-            }};
+    storage::WriteRequest request;
+    request.columns = completer.stored();
+    request.stop = std::move(stop);
+    request.setting = [settings](std::string_view name) -> std::optional<std::string> {
+        return Settings::knows(name) ? std::optional(settings.get(name)) : std::nullopt;
+    };
+    for (const SettingChange& change : settings.changed())
+        request.changed_settings.emplace_back(change.name, change.value);
+    request.origin = {.initial_user = context.initial_user,
+                      .initial_query_id = context.initial_query_id,
+                      .initial_address = context.initial_address,
+                      .initial_start_microseconds = context.initial_start_microseconds,
+                      .distributed_depth = context.distributed_depth};
+    return request;
 }
 
 void sendSample(const RowCompleter& completer, const StatementContext& query) {
@@ -136,15 +169,22 @@ void insertFromClient(const RowCompleter& completer,
 
 }  // namespace
 
-void run(const sql::Insert& statement, const StatementContext& query) {
-    const Settings settings = query.running->currentSettings();
-    const plan::PlannerContext context = makePlannerContext(query, settings);
+namespace {
+
+void insertRows(const sql::Insert& statement,
+                const StatementContext& query,
+                const plan::PlannerContext& context,
+                const Settings& settings) {
     const storage::TablePtr table = targetTable(statement, query, context);
     const auto schema = table->schema();
-    const RowCompleter completer(schema, columnsOf(statement, *schema), context);
-    const BlockSinkPtr sink = table->write(writeRequest(completer, query, settings));
+    const std::vector<std::string> columns = columnsOf(statement, *schema);
+    const RowCompleter completer(schema, columns, context);
+    const CancelToken cancel(query.context);
+    const storage::WriteRequest request = writeRequest(completer, cancel.get(), context, settings);
+    if (statement.query && insertOnShards(statement, table, columns, request, query)) return;
+    const BlockSinkPtr sink = table->write(request);
     if (!statement.query && query.request.body) {
-        insertFromBytes({statement, schema, columnsOf(statement, *schema), *sink}, query, settings, context);
+        insertFromBytes({statement, schema, columns, *sink}, query, settings, context);
     } else if (!statement.query) {
         insertFromClient(completer, *sink, query, settings);
     } else {
@@ -155,6 +195,19 @@ void run(const sql::Insert& statement, const StatementContext& query) {
         rows.flush();
     }
     sink->finish();
+}
+
+}  // namespace
+
+void run(const sql::Insert& statement, const StatementContext& query) {
+    const Settings settings = query.running->currentSettings();
+    const plan::PlannerContext context = makePlannerContext(query, settings);
+    try {
+        insertRows(statement, query, context, settings);
+    } catch (const Error&) {
+        query.context.check();  // why it was cancelled says more than that it was
+        throw;
+    }
 }
 
 namespace {

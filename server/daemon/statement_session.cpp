@@ -1,4 +1,5 @@
 #include "common/base/error.h"
+#include "server/daemon/distributed_sends.h"
 #include "server/daemon/query_planning.h"
 #include "server/daemon/result_channel.h"
 #include "server/daemon/statements.h"
@@ -51,6 +52,7 @@ void runCatalogStatement(const sql::Statement& statement, const StatementContext
     environment.kill_query = [&query](const std::string& id) { return query.services.processes->kill(id); };
     environment.get_cluster = query.services.get_cluster;
     environment.system_command = [&query](const sql::System& system) {
+        if (runDistributedSends(system, query)) return true;
         if (system.command != "RELOAD CONFIG" && system.command != "RELOAD USERS") return false;
         if (query.services.reload) query.services.reload();
         return true;

@@ -136,6 +136,7 @@ std::vector<storage::TablePtr> makeSystemTables(const SystemSources& sources) {
     std::vector<SystemTableFiller> fillers = catalogFillers();
     for (auto& filler : serverFillers()) fillers.push_back(std::move(filler));
     for (auto& filler : distributedFillers()) fillers.push_back(std::move(filler));
+    for (auto& filler : clusterFillers()) fillers.push_back(std::move(filler));
     std::vector<storage::TablePtr> tables;
     for (const SystemTableColumns& table : kTables) {
         const auto filler = std::find_if(fillers.begin(), fillers.end(),

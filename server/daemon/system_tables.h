@@ -71,6 +71,7 @@ struct SystemTableFiller {
 std::vector<SystemTableFiller> catalogFillers();  ///< databases, tables, columns, engines
 std::vector<SystemTableFiller> distributedFillers();  ///< distributed_queries
 std::vector<SystemTableFiller> serverFillers();   ///< settings, functions, clusters, processes
+std::vector<SystemTableFiller> clusterFillers();  ///< what Distributed tables have queued
 
 /// The tables of the database `system` that show the server itself.
 std::vector<storage::TablePtr> makeSystemTables(const SystemSources& sources);

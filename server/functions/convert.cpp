@@ -169,8 +169,12 @@ private:
     }
 
     ColumnPtr castState(const ColumnPtr& column, const TypePtr& from, const TypePtr& to) const {
+        // Another argument is another state, though the name be the same; count() has one for all.
         if (from->kind() == TypeKind::AggregateFunction &&
-            from->aggregate()->name() == to->aggregate()->name())
+            from->aggregate()->name() == to->aggregate()->name() &&
+            (std::ranges::equal(from->aggregate()->argumentTypes(), to->aggregate()->argumentTypes(),
+                                sameType) ||
+             to->aggregate()->name() == "count"))
             return column;
         if (from->kind() != TypeKind::String)
             throw Error(ErrorCode::CANNOT_CONVERT_TYPE, "Conversion from {} to {} is not supported",
@@ -393,7 +397,9 @@ TypePtr accurateCastOrNullType(const TypePtr& type) {
     return types::nullable(type);
 }
 
-ColumnPtr accurateCastOrNull(const NamedColumn& argument, const TypePtr& type, const FunctionContext& context) {
+ColumnPtr accurateCastOrNull(const NamedColumn& argument,
+                             const TypePtr& type,
+                             const FunctionContext& context) {
     return accurateCastOrNull(argument, type, ConvertRules(context));
 }
 

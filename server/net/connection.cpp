@@ -188,17 +188,36 @@ private:
 using PlainConnection = StreamConnection<Tcp::socket>;
 using SecureStream = asio::ssl::stream<Tcp::socket>;
 
+/// Says to the server, and to the verification of its certificate, whom we mean.
+void nameHost(SSL* stream, const std::string& host, bool check) {
+    error_code not_an_address;
+    asio::ip::make_address(host, not_an_address);
+    if (not_an_address) SSL_set_tlsext_host_name(stream, host.c_str());
+    if (!check) return;
+    X509_VERIFY_PARAM* wanted = SSL_get0_param(stream);
+    if (not_an_address)
+        X509_VERIFY_PARAM_set1_host(wanted, host.c_str(), host.size());
+    else
+        X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str());
+}
+
+/// "certificate verify failed (self-signed certificate)"
+std::string handshakeWords(SSL* stream, const error_code& error) {
+    const long verified = SSL_get_verify_result(stream);
+    if (verified == X509_V_OK) return error.message();
+    return fmt::format("{} ({})", error.message(), X509_verify_cert_error_string(verified));
+}
+
 asio::awaitable<std::shared_ptr<Connection>> handshake(Tcp::socket socket,
-                                                       std::shared_ptr<asio::ssl::context> context,
+                                                       Tls::State tls,
                                                        std::string host,
                                                        asio::ssl::stream_base::handshake_type side,
                                                        Clock::time_point deadline) {
     // The stream keeps OpenSSL's side of the context alive by itself.
     const auto made =
-        std::make_shared<StreamConnection<SecureStream>>(SecureStream(std::move(socket), *context));
+        std::make_shared<StreamConnection<SecureStream>>(SecureStream(std::move(socket), *tls.context));
     SecureStream& stream = made->stream();
-    if (side == asio::ssl::stream_base::client)
-        SSL_set_tlsext_host_name(stream.native_handle(), host.c_str());
+    if (side == asio::ssl::stream_base::client) nameHost(stream.native_handle(), host, tls.check_host_name);
     asio::steady_timer timer(stream.get_executor());
     error_code error;
     Watchdog<SecureStream::lowest_layer_type> watchdog(timer, stream.lowest_layer(), deadline);
@@ -208,15 +227,8 @@ asio::awaitable<std::shared_ptr<Connection>> handshake(Tcp::socket socket,
                     made->peerAddress());
     if (error)
         throw Error(ErrorCode::NETWORK_ERROR, "TLS handshake with {} failed: {}", made->peerAddress(),
-                    error.message());
+                    handshakeWords(stream.native_handle(), error));
     co_return made;
-}
-
-std::shared_ptr<asio::ssl::context> clientContext(bool verify) {
-    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
-    context->set_default_verify_paths();
-    context->set_verify_mode(verify ? asio::ssl::verify_peer : asio::ssl::verify_none);
-    return context;
 }
 
 asio::awaitable<Tcp::resolver::results_type> resolve(const Connection::Target& target,
@@ -262,9 +274,9 @@ asio::awaitable<std::shared_ptr<Connection>> Connection::connect(Target target, 
     }
     if (error) throw Error(ErrorCode::NETWORK_ERROR, "{}: {}:{}", error.message(), target.host, target.port);
     if (!target.secure) co_return adoptPlain(std::move(socket));
-    std::shared_ptr<asio::ssl::context> context = clientContext(target.verify_certificate);
-    std::shared_ptr<Connection> made = co_await handshake(std::move(socket), std::move(context), target.host,
-                                                          asio::ssl::stream_base::client, deadline);
+    const Tls::State tls = (target.tls ? *target.tls : Tls::defaultClient()).current();
+    std::shared_ptr<Connection> made =
+        co_await handshake(std::move(socket), tls, target.host, asio::ssl::stream_base::client, deadline);
     co_return made;
 }
 
@@ -273,9 +285,9 @@ std::shared_ptr<Connection> adoptPlain(Tcp::socket socket) {
 }
 
 asio::awaitable<std::shared_ptr<Connection>> adoptSecure(Tcp::socket socket,
-                                                         std::shared_ptr<asio::ssl::context> context,
+                                                         Tls::State tls,
                                                          Clock::time_point deadline) {
-    return handshake(std::move(socket), std::move(context), "", asio::ssl::stream_base::server, deadline);
+    return handshake(std::move(socket), std::move(tls), "", asio::ssl::stream_base::server, deadline);
 }
 
 }  // namespace shardd::net

@@ -16,6 +16,8 @@ class io_context;
 
 namespace shardd::net {
 
+class Tls;
+
 using Clock = std::chrono::steady_clock;
 
 /// The time `duration` from now; zero means never.
@@ -34,8 +36,8 @@ public:
         std::string host;
         uint16_t port = 0;
         bool secure = false;
-        /// Only with secure: whether the peer's certificate must be good.
-        bool verify_certificate = true;
+        /// Only with secure; nullptr: Tls::defaultClient().
+        std::shared_ptr<const Tls> tls = nullptr;
     };
 
     template <typename T>

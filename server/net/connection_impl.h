@@ -3,9 +3,9 @@
 #include <memory>
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
 
 #include "server/net/connection.h"
+#include "server/net/tls.h"
 
 namespace shardd::net {
 
@@ -13,9 +13,8 @@ namespace shardd::net {
 std::shared_ptr<Connection> adoptPlain(boost::asio::ip::tcp::socket socket);
 
 /// The TLS handshake is done within `deadline`, as the server.
-Connection::Awaitable<std::shared_ptr<Connection>> adoptSecure(
-    boost::asio::ip::tcp::socket socket,
-    std::shared_ptr<boost::asio::ssl::context> context,
-    Clock::time_point deadline);
+Connection::Awaitable<std::shared_ptr<Connection>> adoptSecure(boost::asio::ip::tcp::socket socket,
+                                                               Tls::State tls,
+                                                               Clock::time_point deadline);
 
 }  // namespace shardd::net

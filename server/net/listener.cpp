@@ -6,12 +6,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "server/net/connection_impl.h"
 
 namespace shardd::net {
@@ -19,6 +19,12 @@ namespace shardd::net {
 namespace asio = boost::asio;
 using boost::system::error_code;
 using Tcp = asio::ip::tcp;
+
+namespace {
+
+constexpr Log kLog("net");
+
+}  // namespace
 
 struct Listener::Impl : std::enable_shared_from_this<Impl> {
     Impl(asio::io_context& io, ListenerOptions wanted, Serve handler)
@@ -28,7 +34,6 @@ struct Listener::Impl : std::enable_shared_from_this<Impl> {
           acceptor(asio::make_strand(io)) {}
 
     void bind();
-    void prepareTls();
     asio::awaitable<void> acceptLoop(std::shared_ptr<Impl> self);
     asio::awaitable<void> secure(std::shared_ptr<Impl> self, Tcp::socket socket);
     std::shared_ptr<Connection> counted(std::shared_ptr<Connection> connection);
@@ -37,7 +42,6 @@ struct Listener::Impl : std::enable_shared_from_this<Impl> {
     ListenerOptions options;
     Serve serve;
     Tcp::acceptor acceptor;
-    std::shared_ptr<asio::ssl::context> tls;
     std::atomic<size_t> open = 0;
     std::atomic<uint64_t> refused = 0;
     uint16_t port = 0;
@@ -68,20 +72,6 @@ void Listener::Impl::bind() {
     port = acceptor.local_endpoint().port();
 }
 
-void Listener::Impl::prepareTls() {
-    if (options.tls.certificate_file.empty()) return;
-    tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-    error_code error;
-    tls->use_certificate_chain_file(options.tls.certificate_file, error);
-    if (error)
-        throw Error(ErrorCode::OPENSSL_ERROR, "Cannot read the certificate {}: {}",
-                    options.tls.certificate_file, error.message());
-    tls->use_private_key_file(options.tls.private_key_file, asio::ssl::context::pem, error);
-    if (error)
-        throw Error(ErrorCode::OPENSSL_ERROR, "Cannot read the private key {}: {}",
-                    options.tls.private_key_file, error.message());
-}
-
 /// A reference that shares the connection's life and lowers the count when the last one goes.
 std::shared_ptr<Connection> Listener::Impl::counted(std::shared_ptr<Connection> connection) {
     Connection* plain = connection.get();
@@ -96,9 +86,11 @@ std::shared_ptr<Connection> Listener::Impl::counted(std::shared_ptr<Connection> 
 asio::awaitable<void> Listener::Impl::secure(std::shared_ptr<Impl> self, Tcp::socket socket) {
     std::shared_ptr<Connection> connection;
     try {
-        connection = co_await adoptSecure(std::move(socket), tls, deadlineAfter(options.handshake_timeout));
-    } catch (const Error&) {
-        co_return;  // not a TLS client: nothing can be told to it
+        connection = co_await adoptSecure(std::move(socket), options.tls->current(),
+                                          deadlineAfter(options.handshake_timeout));
+    } catch (const Error& error) {
+        kLog.warning("port {}: {}", port, error.message());
+        co_return;  // nothing can be told to it
     }
     self->serve(self->counted(std::move(connection)));
 }
@@ -121,7 +113,7 @@ asio::awaitable<void> Listener::Impl::acceptLoop(std::shared_ptr<Impl> self) {
             continue;  // the socket's destructor closes it
         }
         const asio::any_io_executor strand = socket.get_executor();
-        if (tls)
+        if (options.tls)
             asio::co_spawn(strand, secure(self, std::move(socket)), asio::detached);
         else
             serve(counted(adoptPlain(std::move(socket))));
@@ -130,7 +122,6 @@ asio::awaitable<void> Listener::Impl::acceptLoop(std::shared_ptr<Impl> self) {
 
 Listener::Listener(asio::io_context& context, ListenerOptions options, Serve serve)
     : impl_(std::make_shared<Impl>(context, std::move(options), std::move(serve))) {
-    impl_->prepareTls();
     impl_->bind();
 }
 

@@ -14,12 +14,7 @@ class io_context;
 namespace shardd::net {
 
 class Connection;
-
-/// What a server port needs to speak TLS.
-struct TlsFiles {
-    std::string certificate_file;
-    std::string private_key_file;
-};
+class Tls;
 
 struct ListenerOptions {
     std::string host = "127.0.0.1";
@@ -29,8 +24,8 @@ struct ListenerOptions {
     /// limit.
     size_t max_connections = 4096;
     std::chrono::milliseconds handshake_timeout{10000};
-    /// Empty for a plain port.
-    TlsFiles tls;
+    /// Nothing for a plain port.
+    std::shared_ptr<const Tls> tls = nullptr;
 };
 
 /// Accepts connections and hands each, on a strand of its own, to `serve`; counts them while they live.

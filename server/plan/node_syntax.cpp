@@ -150,8 +150,10 @@ sql::ExpressionPtr literalSyntax(Literal literal) {
     return makeCall(tuple ? "tuple" : "array", std::move(arguments));
 }
 
-sql::ExpressionPtr castTo(sql::ExpressionPtr value, const std::string& type) {
-    return makeCall("_CAST", {std::move(value), makeLiteral({type})});
+bool isLegacy(const SyntaxOptions& options) { return options.dialect == SyntaxOptions::Dialect::Legacy; }
+
+sql::ExpressionPtr castTo(sql::ExpressionPtr value, const std::string& type, const SyntaxOptions& options) {
+    return makeCall(isLegacy(options) ? "CAST" : "_CAST", {std::move(value), makeLiteral({type})});
 }
 
 class SyntaxMaker {
@@ -231,9 +233,12 @@ sql::ExpressionPtr SyntaxMaker::call(const Node& node) const {
     if (node.arguments.size() == 2 && node.arguments[1]->kind == Node::Kind::Set) return inCall(node);
     std::string name = node.function_name;
     if (node.kind == Node::Kind::Grouping) name = "grouping";
+    if (node.kind == Node::Kind::Aggregate && options_.states) name += "State";
     auto expression_of = std::static_pointer_cast<sql::Function>(makeCall(name, list(node.arguments)));
     for (const NodePtr& parameter : node.parameter_nodes)
-        expression_of->parameters.push_back(expression(*parameter));
+        expression_of->parameters.push_back(
+            isLegacy(options_) ? literalSyntax(compositeLiteral(parameter->type, parameter->constant->value(0)))
+                               : expression(*parameter));
     expression_of->has_parameters = !expression_of->parameters.empty();
     if (expression_of->has_parameters || node.kind != Node::Kind::Function)
         expression_of->is_operator = false;
@@ -354,9 +359,9 @@ sql::ExpressionPtr SyntaxMaker::rowCount(const NodePtr& node) const {
     if (!node) return nullptr;
     const Value value = node->constant->value(0);
     Literal literal = compositeLiteral(literalType(value), value);
-    if (old()) return makeLiteral(std::move(literal));
-    if (literal.is<uint64_t>()) return castTo(makeLiteral(std::move(literal)), "UInt64");
-    if (literal.is<int64_t>()) return castTo(makeLiteral(std::move(literal)), "Int64");
+    if (old() || isLegacy(options_)) return makeLiteral(std::move(literal));
+    if (literal.is<uint64_t>()) return castTo(makeLiteral(std::move(literal)), "UInt64", options_);
+    if (literal.is<int64_t>()) return castTo(makeLiteral(std::move(literal)), "Int64", options_);
     return expression(*node);
 }
 
@@ -506,13 +511,16 @@ sql::ExpressionPtr constantSyntax(const Node& node, const SyntaxOptions& options
     const bool old = options.dialect == SyntaxOptions::Dialect::Old;
     if (old && node.unfolded) return expressionSyntax(*node.unfolded, options);
     const TypePtr plain = removeNullable(removeLowCardinality(node.type));
+    // Such a server knows no Bool: a number is true or false.
+    if (isLegacy(options) && plain->kind() == TypeKind::Bool && !node.constant->value(0).isNull())
+        return makeLiteral({static_cast<uint64_t>(node.constant->value(0).to<bool>())});
     sql::ExpressionPtr literal = literalSyntax(compositeLiteral(node.type, node.constant->value(0)));
     if (old) return literal;
     const bool composite = plain->kind() == TypeKind::Array || plain->kind() == TypeKind::Tuple ||
                            plain->kind() == TypeKind::Map;
     // Also where names leave the cast away: the type of [1, 2] is said, as ClickHouse says it.
     if (!composite && !needsCast(node)) return literal;
-    return castTo(std::move(literal), node.type->name());
+    return castTo(std::move(literal), node.type->name(), options);
 }
 
 sql::ExpressionPtr expressionSyntax(const Node& node, const SyntaxOptions& options) {

@@ -14,6 +14,7 @@ struct SyntaxOptions {
     enum class Dialect : uint8_t {
         Analyzer,  // `__table1`.`k` AS `k`, constants with _CAST where their literal would be another type
         Old,       // k, for servers before the analyzer: no qualifiers, no _CAST
+        Legacy,    // as Analyzer, for servers of 18.16's time: CAST, and literals where they ask for literals
     };
 
     Dialect dialect = Dialect::Analyzer;
@@ -23,6 +24,8 @@ struct SyntaxOptions {
     const TableSource* read = nullptr;
     /// … and every other sharded table too (distributed_product_mode = 'local'); table functions stay what they are.
     bool all_local = false;
+    /// Aggregates are written as their -State.
+    bool states = false;
 };
 
 /// One expression as syntax, its leaves included. The node must be one that can be written: a set of a GLOBAL

@@ -295,6 +295,26 @@ Block SelectPlanner::remoteHeader(Stage stage) const {
     return header;
 }
 
+/// Written when there is a shard that needs it, perhaps after the planning.
+std::function<std::string()> SelectPlanner::legacyText(const storage::RemoteQuery& query, const QueryNode& asked, const std::map<std::string, std::string>& sent_sets) const {
+    std::vector<std::pair<std::string, NodePtr>> columns;
+    if (query.stage != Stage::Complete) {
+        std::map<std::string, NodePtr> nodes;
+        forEachRoot(asked, [&](const NodePtr& root) {
+            walk(root, [&](const NodePtr& node) {
+                if (node->kind == Node::Kind::Column || node->kind == Node::Kind::ArrayJoinColumn) nodes[node->name] = node;
+                return true;
+            });
+        });
+        for (const Projection& projection : asked.projection) nodes[projection.node->name] = projection.node;
+        for (const auto& list : {outputLeaves(), outputNodes(), query_.aggregates, query_.group_by})
+            for (const NodePtr& node : list) nodes[node->name] = node;
+        for (const NamedColumn& column : query.header.columns)
+            if (const auto found = nodes.find(column.name); found != nodes.end()) columns.emplace_back(column.name, found->second);
+    }
+    return [kept = asked, stage = query.stage, columns, sent_sets] { return legacyShardText(kept, stage, columns, sent_sets); };
+}
+
 /// What becomes of an IN over another sharded table, by distributed_product_mode: true when it is evaluated here and sent.
 /// Errors: DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED (288).
 bool SelectPlanner::sendsProduct(const QueryTree& subquery) const {
@@ -412,6 +432,7 @@ void SelectPlanner::planRemote(const TableSource& source) {
     if (remote.comparison) {
         const QueryNode asked = withHiddenKeys(choice, *remote.comparison, remote.query.header);
         remote.query.text = shardText(asked, sent_sets);
+        remote.query.legacy_text = legacyText(remote.query, asked, sent_sets);
         remote.hidden_columns = asked.projection.size() - query_.projection.size();
         if (const auto& slots = remote.comparison->slots) {
             remote.query.own_settings.emplace_back("distributed_group_key", slots->key.text);
@@ -420,6 +441,7 @@ void SelectPlanner::planRemote(const TableSource& source) {
     } else {
         remote.query.text = shardText(query_, sent_sets);
         remote.query.header = remoteHeader(choice.stage);
+        remote.query.legacy_text = legacyText(remote.query, query_, sent_sets);
     }
     const bool exact = query_.settings->distributed_totals == setting_types::DistributedTotals::Exact;
     if (exact && query_.limit && !query_.settings.isChanged("exact_rows_before_limit"))

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view kSqlEnding = ".sql";
 constexpr std::string_view kDetachedEnding = ".sql.detached";
+constexpr auto kNoDeadline = std::chrono::steady_clock::time_point::max();
+/// How long the end of the daemon waits for all tables to hand on what they hold for others.
+constexpr std::chrono::seconds kFlushPatience{5};
 
 bool equalIgnoringCase(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -313,8 +316,15 @@ TablePtr Catalog::makeTable(const TableDefinition& definition) const {
     const EngineInfo* engine = findEngine(definition.schema.engine);
     if (!engine) throw Error(ErrorCode::UNKNOWN_STORAGE, "Unknown table engine {}", definition.schema.engine);
     if (!definition.attach) checkEngineTakes(*engine, definition);
+    bool keeps_data = false;
+    {
+        const std::shared_lock lock(mutex_);
+        const auto place = databases_.find(definition.schema.database);
+        keeps_data = place != databases_.end() && onDisk(place->second);
+    }
     const EngineContext context{.files = &files_,
                                 .data_path = dataPath(definition.schema.uuid),
+                                .keeps_data = keeps_data,
                                 .decoded_cache = options_.decoded_cache,
                                 .merges = options_.merges,
                                 .durable_inserts = options_.durable_inserts};
@@ -382,6 +392,8 @@ void Catalog::attachTable(TableDefinition definition) {
 }
 
 void Catalog::dropTable(const std::string& database, const std::string& name) {
+    // May take its time; nothing else waits for it.
+    if (const TablePtr table = find(database, name)) table->flush(kNoDeadline);
     const std::lock_guard change(changes_);
     TablePtr table;
     bool on_disk = false;
@@ -409,6 +421,7 @@ void Catalog::dropTable(const std::string& database, const std::string& name) {
 }
 
 void Catalog::detachTable(const std::string& database, const std::string& name, bool permanently) {
+    if (const TablePtr table = find(database, name)) table->flush(kNoDeadline);
     const std::lock_guard change(changes_);
     TablePtr table;
     bool on_disk = false;
@@ -578,6 +591,8 @@ void Catalog::shutdown() {
         for (const auto& [name, database] : databases_)
             for (const auto& [table, object] : database.tables) all.push_back(object);
     }
+    const auto deadline = std::chrono::steady_clock::now() + kFlushPatience;
+    for (const TablePtr& table : all) table->flush(deadline);
     for (const TablePtr& table : all) table->shutdown();
 }
 

@@ -121,7 +121,7 @@ public:
     std::string dataPath(const std::string& uuid) const;
     /// A table of the definition, without putting it anywhere.
     TablePtr makeTable(const TableDefinition& definition) const;
-    /// Ends background work of all tables.
+    /// Hands on what tables hold for others, and ends the background work of all.
     void shutdown();
 
     FileSystem& files() const { return files_; }

@@ -26,6 +26,9 @@ enum class Stage : uint8_t {
 /// What an initiator asks of shards.
 struct RemoteQuery {
     std::string text;
+    /// The text for a server that understands neither `text` nor the stages of today: it is asked for stage Complete,
+    /// and answers the same columns. Called when there is such a one; may be missing.
+    std::function<std::string()> legacy_text = {};
     Stage stage = Stage::Complete;
     /// Names and texts of the settings that differ from the defaults.
     std::vector<std::pair<std::string, std::string>> settings;

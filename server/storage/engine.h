@@ -59,6 +59,8 @@ struct EngineContext {
     FileSystem* files = nullptr;
     /// The table's own directory, without a slash at the end; empty when the catalog has no disk (tests).
     std::string data_path;
+    /// The directory is found again by the next start: not that of a temporary table or of a database in memory.
+    bool keeps_data = true;
     std::shared_ptr<DecodedCache> decoded_cache = nullptr;
     /// Merges parts behind the scenes; nullptr: nobody does.
     std::shared_ptr<MergeScheduler> merges = nullptr;

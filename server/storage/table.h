@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/columns/block_stream.h"
@@ -86,12 +88,24 @@ struct ScanRequest {
     std::function<void(uint64_t rows, uint64_t bytes)> progress;
 };
 
+/// Whose query it is that writes: other servers are told, and do it in that user's name.
+struct QueryOrigin {
+    std::string initial_user = "default";
+    std::string initial_query_id;
+    std::string initial_address;
+    int64_t initial_start_microseconds = 0;
+    uint64_t distributed_depth = 0;
+};
+
 struct WriteRequest {
     /// The columns that blocks will have; a subset of the table's, others get their type's default.
     std::vector<std::string> columns;
     std::stop_token stop;
     /// Settings by name for what an engine wants to know (fsync_after_insert, …); nothing when not set.
     std::function<std::optional<std::string>(std::string_view)> setting;
+    /// Names and texts of what differs from the defaults, for engines that write on other servers.
+    std::vector<std::pair<std::string, std::string>> changed_settings = {};
+    QueryOrigin origin = {};
 };
 
 /// Rows with a schema: on disk, in memory, made up, or on other machines.
@@ -115,6 +129,10 @@ public:
     virtual std::optional<uint64_t> totalBytes() const { return std::nullopt; }
 
     virtual void truncate();
+
+    /// Before DROP, DETACH and the daemon's end: what is still held for others (Distributed) is handed on as far
+    /// as that goes until the deadline. Does not throw.
+    virtual void flush(std::chrono::steady_clock::time_point /*deadline*/) {}
 
     /// The data goes; called once, when nothing refers to the table any longer but running queries.
     virtual void drop() {}

@@ -1,4 +1,5 @@
 """Clusters with a secret: queries run as their initial user, and a wrong secret opens nothing."""
+import time
 import unittest
 
 from tests.support.node import Node, client, free_ports, has_clickhouse_client
@@ -21,6 +22,22 @@ class SecretTest(unittest.TestCase):
                 asked = client(initiator, "SELECT currentUser(), count() FROM cluster('sec', default, t) GROUP BY 1",
                                "--user=alice", "--password=wonder")
                 self.assertEqual(asked, "alice\t5\n")
+
+    def test_the_initial_user_inserts_on_the_shard(self):
+        """Now and later: what waits on the disk remembers whose it is."""
+        ports = free_ports(2)
+        with Node(topology(ports[0], "topsecret"), port=ports[0], name="shard") as shard, \
+                Node(topology(ports[0], "topsecret"), port=ports[1], name="initiator") as initiator:
+            client(shard, "CREATE TABLE t (k UInt32, who String DEFAULT currentUser()) ENGINE = Memory")
+            client(initiator, "CREATE TABLE d (k UInt32) ENGINE = Distributed(sec, default, t, k)")
+            for number, options in enumerate((["--insert_distributed_sync=1"], [])):
+                client(initiator, f"INSERT INTO d SELECT {number}", "--user=alice", "--password=wonder", *options)
+            client(initiator, "INSERT INTO d SELECT 2")
+            for _ in range(100):
+                if client(shard, "SELECT count() FROM t") == "3\n":
+                    break
+                time.sleep(0.1)
+            self.assertEqual(client(shard, "SELECT k, who FROM t ORDER BY k"), "0\talice\n1\talice\n2\tdefault\n")
 
     def test_another_secret_is_refused(self):
         ports = free_ports(2)

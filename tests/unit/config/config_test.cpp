@@ -254,6 +254,59 @@ TEST(ConfigExamplesTest, theFilesOfThisRepositoryAreRight) {
     }
 }
 
+TEST(ConfigTest, readsTls) {
+    const Config config = parseConfig(
+        "tcp_port_secure: 9440\n"
+        "openSSL:\n"
+        "  server:\n"
+        "    {certificateFile: c.pem, privateKeyFile: k.pem, dhParamsFile: d.pem, verificationMode: strict, "
+        "cacheSessions: 1,\n"
+        "     disableProtocols: 'sslv2,sslv3', requireTLSv1_2: 1, preferServerCiphers: true, cipherList: "
+        "ALL,\n"
+        "     privateKeyPassphraseHandler: {name: KeyFileHandler, options: {password: p}}}\n"
+        "  client: {caConfig: ca.pem, loadDefaultCAFile: false, verificationDepth: 3, extendedVerification: "
+        "1,\n"
+        "     invalidCertificateHandler: {name: AcceptCertificateHandler}}\n",
+        "f");
+    EXPECT_EQ(config.tcp_port_secure, 9440);
+    const TlsConfig& server = config.tls_server;
+    EXPECT_EQ(server.certificate_file, "c.pem");
+    EXPECT_EQ(server.private_key_file, "k.pem");
+    EXPECT_EQ(server.private_key_password, "p");
+    EXPECT_EQ(server.dh_params_file, "d.pem");
+    EXPECT_EQ(server.verification_mode, TlsConfig::Verification::Strict);
+    EXPECT_EQ(server.cipher_list, "ALL");
+    EXPECT_TRUE(server.prefer_server_ciphers);
+    EXPECT_TRUE(server.load_default_ca_file);
+    EXPECT_EQ(server.disable_protocols, (std::vector<std::string>{"sslv2", "sslv3", "tlsv1", "tlsv1_1"}));
+    const TlsConfig& client = config.tls_client;
+    EXPECT_EQ(client.ca_config, "ca.pem");
+    EXPECT_FALSE(client.load_default_ca_file);
+    EXPECT_EQ(client.verification_mode, TlsConfig::Verification::Relaxed);
+    EXPECT_EQ(client.verification_depth, 3U);
+    EXPECT_TRUE(client.extended_verification);
+    EXPECT_TRUE(client.accepts_invalid_certificate);
+    EXPECT_EQ(config.warnings.size(), 1U);
+}
+
+TEST(ConfigTest, mistakesOfTls) {
+    const Bad cases[] = {
+        {"tcp_port_secure: 9440\n",
+         "f.yaml:1:18: tcp_port_secure: needs openSSL.server.certificateFile and "
+         "openSSL.server.privateKeyFile"},
+        {"openSSL: {server: {certificateFile: c.pem}}\n",
+         "f.yaml:1:19: openSSL.server: certificateFile and privateKeyFile belong together"},
+        {"openSSL: {client: {verificationMode: maybe}}\n",
+         "f.yaml:1:38: openSSL.client.verificationMode: wanted one of none, relaxed, strict, once, found "
+         "'maybe'"},
+        {"openSSL: {server: {disableProtocols: 'tls1'}}\n",
+         "f.yaml:1:38: openSSL.server.disableProtocols: wanted a list of sslv2, sslv3, tlsv1, tlsv1_1, "
+         "tlsv1_2, "
+         "tlsv1_3, found 'tls1'"},
+    };
+    for (const Bad& bad : cases) EXPECT_EQ(mistakesOf(bad.yaml), bad.expected);
+}
+
 TEST(ConfigTest, overrides) {
     EXPECT_EQ(parseOverride("--a.b=c=d")->path, "a.b");
     EXPECT_EQ(parseOverride("--a.b=c=d")->value, "c=d");

@@ -38,7 +38,7 @@ TEST(Topology, HostilePatternsAreErrors) {
 }
 
 TEST(Topology, ShardsAndReplicasOfRemote) {
-    const ClusterPtr cluster = clusterFromAddresses("h1:9100|h2,[::1]:9001", {.own_port = 9001});
+    const ClusterPtr cluster = clusterFromAddresses("h1:9100|h2,[::1]:9001", {.own_ports = 9001});
     ASSERT_EQ(cluster->shards.size(), 2U);
     EXPECT_EQ(cluster->shards[0].replicas[0]->address(), "h1:9100");
     EXPECT_EQ(cluster->shards[0].replicas[1]->address(), "h2:9000");

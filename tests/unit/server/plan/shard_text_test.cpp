@@ -139,5 +139,43 @@ TEST(ShardTextTest, ProductModes) {
     }
 }
 
+/// For servers of 18.16's time: a whole query whose columns are what the stage asks for.
+TEST(ShardTextTest, WhatAnOldShardIsSent) {
+    struct Row {
+        const char* query;
+        const char* text;
+    };
+
+    const Row rows[] = {
+        {"SELECT k, sum(v + 1) AS s FROM t WHERE v > toUInt64(300) GROUP BY k HAVING s > 2 ORDER BY s LIMIT "
+         "3",
+         "SELECT `__table1`.`k` AS `__table1.k`, sumState(`__table1`.`v` + 1) AS `sum(plus(__table1.v, "
+         "1_UInt8))` "
+         "FROM `db`.`t` AS `__table1` WHERE `__table1`.`v` > CAST(300, 'UInt64') GROUP BY `__table1`.`k`"},
+        {"SELECT quantile(0.9)(v), count() FROM t",
+         "SELECT quantileState(0.9)(`__table1`.`v`) AS `quantile(0.9_Float64)(__table1.v)`, countState() AS "
+         "`count()` "
+         "FROM `db`.`t` AS `__table1`"},
+        {"SELECT k FROM t ORDER BY v DESC LIMIT 2, 5",
+         "SELECT `__table1`.`v` AS `__table1.v`, `__table1`.`k` AS `__table1.k` FROM `db`.`t` AS `__table1` "
+         "ORDER BY `__table1`.`v` DESC LIMIT 7"},
+        {"SELECT v + 1 AS v FROM t WHERE v > 3 LIMIT 2, 5 SETTINGS distributed_group_by_no_merge = 1",
+         "SELECT `__column1` AS `v` FROM (SELECT `__table1`.`v` + 1 AS `__column1` FROM `db`.`t` AS "
+         "`__table1` "
+         "WHERE `__table1`.`v` > 3 LIMIT 2, 5)"},
+    };
+    for (const Row& row : rows) {
+        SCOPED_TRACE(row.query);
+        const PlannerContext planner = context();
+        const QueryPlan plan = planTopLevel(bindQuery(*sql::parseQuery(row.query), planner), planner);
+        EXPECT_EQ(plan.distributed.at(0).query.legacy_text(), row.text);
+    }
+    const PlannerContext planner = context();
+    const QueryPlan plan = planTopLevel(
+        bindQuery(*sql::parseQuery("SELECT k, v FROM t GROUP BY GROUPING SETS ((k), (v))"), planner),
+        planner);
+    EXPECT_THROW(plan.distributed.at(0).query.legacy_text(), Error);
+}
+
 }  // namespace
 }  // namespace shardd::plan
