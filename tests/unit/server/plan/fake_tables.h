@@ -36,6 +36,12 @@ public:
         return table;
     }
 
+    /// What the table is called on the shards, if not as here.
+    FakeTable remoteName(std::string name) && {
+        remote_table_ = std::move(name);
+        return std::move(*this);
+    }
+
     std::shared_ptr<const storage::TableSchema> schema() const override { return schema_; }
 
     std::vector<BlockSourcePtr> scan(const storage::ScanRequest&) const override { return {}; }

@@ -119,7 +119,7 @@ TEST(ShardTextTest, WhatAnInitiatorSends) {
 
 /// The text for shards of a query over d (of which shards have t) and another sharded table inside.
 std::string textUnder(const std::string& mode, const std::string& query) {
-    PlannerContext planner = fakeContext({{"d", FakeTable("t", "k String, v UInt64").sharded({1, 1})}});
+    PlannerContext planner = fakeContext({{"d", FakeTable("d", "k String, v UInt64").remoteName("t").sharded({1, 1})}});
     planner.settings.set("distributed_product_mode", mode);
     return planTopLevel(bindQuery(*sql::parseQuery(query), planner), planner).distributed.back().query.text;
 }
@@ -127,10 +127,10 @@ std::string textUnder(const std::string& mode, const std::string& query) {
 TEST(ShardTextTest, ProductModes) {
     const std::string query = "SELECT count() FROM d WHERE k IN (SELECT k FROM d)";
     const std::string begin = "SELECT count() AS `count()` FROM `db`.`t` AS `__table1` WHERE `__table1`.`k` ";
-    EXPECT_EQ(textUnder("local", query), begin + "IN (SELECT `__table1`.`k` AS `k` FROM `db`.`t` AS `__table1`)");
+    EXPECT_EQ(textUnder("local", query), begin + "IN (SELECT `__table2`.`k` AS `k` FROM `db`.`t` AS `__table2`)");
     // The shard has a table d of its own.
-    EXPECT_EQ(textUnder("allow", query), begin + "IN (SELECT `__table1`.`k` AS `k` FROM `d` AS `__table1`)");
-    EXPECT_TRUE(textUnder("global", query).starts_with(begin + "IN (`_data_")) << textUnder("global", query);
+    EXPECT_EQ(textUnder("allow", query), begin + "IN (SELECT `__table2`.`k` AS `k` FROM `db`.`d` AS `__table2`)");
+    EXPECT_TRUE(textUnder("global", query).starts_with(begin + "GLOBAL IN (`_data_")) << textUnder("global", query);
     try {
         textUnder("deny", query);
         FAIL() << "no error";
@@ -157,12 +157,12 @@ TEST(ShardTextTest, WhatAnOldShardIsSent) {
          "`count()` "
          "FROM `db`.`t` AS `__table1`"},
         {"SELECT k FROM t ORDER BY v DESC LIMIT 2, 5",
-         "SELECT `__table1`.`v` AS `__table1.v`, `__table1`.`k` AS `__table1.k` FROM `db`.`t` AS `__table1` "
+         "SELECT `__table1`.`k` AS `__table1.k`, `__table1`.`v` AS `__table1.v` FROM `db`.`t` AS `__table1` "
          "ORDER BY `__table1`.`v` DESC LIMIT 7"},
         {"SELECT v + 1 AS v FROM t WHERE v > 3 LIMIT 2, 5 SETTINGS distributed_group_by_no_merge = 1",
          "SELECT `__column1` AS `v` FROM (SELECT `__table1`.`v` + 1 AS `__column1` FROM `db`.`t` AS "
          "`__table1` "
-         "WHERE `__table1`.`v` > 3 LIMIT 2, 5)"},
+         "WHERE (`__table1`.`v` + 1) > 3 LIMIT 2, 5)"},
     };
     for (const Row& row : rows) {
         SCOPED_TRACE(row.query);
