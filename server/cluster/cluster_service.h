@@ -1,15 +1,19 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "common/columns/block.h"
 #include "server/cluster/client_pool.h"
+#include "server/cluster/connect_gate.h"
 #include "server/cluster/send_scheduler.h"
 #include "server/cluster/topology.h"
+#include "server/storage/distributed.h"
 #include "server/storage/key.h"
 #include "server/storage/table.h"
 
@@ -30,6 +34,17 @@ struct LocalInsert {
     std::stop_token stop;
 };
 
+/// A shard's part of a query for this server itself.
+struct LocalPart {
+    size_t shard = 0;           // position in the cluster
+    uint32_t shard_number = 1;  // from 1
+    uint32_t shard_count = 1;
+    /// The shard has other replicas, which can be asked when the table is not here.
+    bool has_others = false;
+    /// What is read; missing for a table function.
+    std::optional<protocol::TableName> table;
+};
+
 /// What the layers above lend to this one.
 struct ClusterHooks {
     /// A column of type `from` as one of type `to` (CAST); missing: types must be the same.
@@ -43,6 +58,12 @@ struct ClusterHooks {
     /// The settings of the server's default profile, for what happens behind the scenes; missing: the
     /// defaults.
     std::function<Settings()> profile;
+    /// Answers a shard's part in this process, as part of the query that asks. Nothing: it cannot be done
+    /// here. Missing: this server is asked through a socket, as others are.
+    std::function<storage::RemoteStreamPtr(const storage::RemoteQuery& query, const LocalPart& part)>
+        select_here;
+    /// When the time of the query on this thread is up; nothing: never. May be missing.
+    std::function<std::optional<std::chrono::steady_clock::time_point>()> deadline;
 };
 
 /// What all distributed tables of a server share. Lives as long as the network does.
@@ -55,10 +76,13 @@ struct ClusterService {
 
     /// As background_distributed_schedule_pool_size was, when it could be set.
     static constexpr size_t kSendThreads = 16;
+    static constexpr size_t kMostConnecting = 128;
 
     boost::asio::io_context& context;
     std::shared_ptr<Topology> topology;
     ClientPool pool;
+    /// Of connections that are being made.
+    ConnectGate gate{kMostConnecting};
     ClusterHooks hooks;
     /// Towards shards; cluster and secret are filled in per cluster.
     ShardLogin login;

@@ -141,14 +141,60 @@ std::string DistributedTable::shardAddress(size_t shard) const {
     return text;
 }
 
+std::optional<protocol::TableName> DistributedTable::checkedTable() const {
+    if (!target_.table_function.empty()) return std::nullopt;
+    return protocol::TableName{target_.database, target_.table};
+}
+
+/// Takes the shards out of `query` that this server is a replica of, and answers for them.
+std::vector<storage::RemoteStreamPtr> DistributedTable::takeLocal(const Cluster& cluster,
+                                                                  storage::RemoteQuery& query) const {
+    std::vector<storage::RemoteStreamPtr> streams;
+    const std::optional<protocol::TableName> table = checkedTable();
+    const Settings settings = settingsOf(query.settings);
+    if (!service_->hooks.select_here || !settings->prefer_localhost_replica) return streams;
+    // What is said beside the rows, of places of groups and states behind totals, is said in packets.
+    const bool says_more = std::ranges::any_of(query.own_settings, [](const auto& setting) {
+        return setting.first != "distributed_block_revision";
+    });
+    if (says_more) return streams;
+    std::vector<size_t> others;
+    for (const size_t shard : query.shards) {
+        const Shard& place = cluster.shards.at(shard);
+        const bool is_local =
+            std::ranges::any_of(place.replicas, [](const auto& each) { return each->isLocal(); });
+        storage::RemoteStreamPtr stream;
+        if (is_local)
+            stream = service_->hooks.select_here(query,
+                                                 {.shard = shard,
+                                                  .shard_number = place.number,
+                                                  .shard_count = static_cast<uint32_t>(cluster.shards.size()),
+                                                  .has_others = place.replicas.size() > 1,
+                                                  .table = table});
+        if (stream)
+            streams.push_back(std::move(stream));
+        else
+            others.push_back(shard);
+    }
+    query.shards = std::move(others);
+    return streams;
+}
+
 std::vector<storage::RemoteStreamPtr> DistributedTable::query(const storage::RemoteQuery& query) const {
-    if (!settings_.skip_unavailable_shards) return startQuery(service_, cluster(), query);
-    storage::RemoteQuery skipping = query;
-    skipping.settings.emplace_back("skip_unavailable_shards", "1");
-    if (!settings_.skip_unavailable_shards_mode.empty())
-        skipping.settings.emplace_back("skip_unavailable_shards_mode",
-                                       settings_.skip_unavailable_shards_mode);
-    return startQuery(service_, cluster(), std::move(skipping));
+    storage::RemoteQuery asked = query;
+    if (settings_.skip_unavailable_shards) {
+        asked.settings.emplace_back("skip_unavailable_shards", "1");
+        if (!settings_.skip_unavailable_shards_mode.empty())
+            asked.settings.emplace_back("skip_unavailable_shards_mode",
+                                        settings_.skip_unavailable_shards_mode);
+    }
+    const ClusterPtr asked_cluster = cluster();
+    std::vector<storage::RemoteStreamPtr> streams = takeLocal(*asked_cluster, asked);
+    for (storage::RemoteStreamPtr& stream :
+         startQuery(service_, asked_cluster, std::move(asked), checkedTable()))
+        streams.push_back(std::move(stream));
+    std::ranges::sort(streams, {}, [](const storage::RemoteStreamPtr& stream) { return stream->shard(); });
+    return streams;
 }
 
 /// For whoever reads a distributed table as any other: its columns, from every shard.

@@ -95,6 +95,9 @@ public:
 
 private:
     ClusterPtr cluster() const;
+    std::optional<protocol::TableName> checkedTable() const;
+    std::vector<storage::RemoteStreamPtr> takeLocal(const Cluster& cluster,
+                                                    storage::RemoteQuery& query) const;
 
     const ClusterServicePtr service_;
     const RemoteTarget target_;

@@ -33,9 +33,11 @@ std::vector<storage::ColumnDefinition> readDescription(storage::RemoteStream& st
 
 std::vector<storage::RemoteStreamPtr> startTasks(const ClusterServicePtr& service,
                                                  const ClusterPtr& cluster,
-                                                 storage::RemoteQuery query) {
+                                                 storage::RemoteQuery query,
+                                                 std::optional<protocol::TableName> checked_table) {
     const std::vector<size_t> shards = query.shards;
-    const auto group = std::make_shared<QueryGroup>(service, cluster, std::move(query));
+    const auto group =
+        std::make_shared<QueryGroup>(service, cluster, std::move(query), std::move(checked_table));
     std::vector<std::shared_ptr<ShardTask>> tasks;
     for (const size_t shard : shards) tasks.push_back(std::make_shared<ShardTask>(group, shard));
     group->setTasks(tasks);
@@ -48,7 +50,9 @@ std::vector<storage::RemoteStreamPtr> startTasks(const ClusterServicePtr& servic
 }
 
 /// Asks every shard who it is before any of them is sent the query; the connections are warm then.
-void checkPeers(const ClusterServicePtr& service, const ClusterPtr& cluster, const storage::RemoteQuery& query) {
+void checkPeers(const ClusterServicePtr& service,
+                const ClusterPtr& cluster,
+                const storage::RemoteQuery& query) {
     storage::RemoteQuery hello = query;
     hello.text = "SELECT 1";
     hello.stage = storage::Stage::Complete;
@@ -57,7 +61,8 @@ void checkPeers(const ClusterServicePtr& service, const ClusterPtr& cluster, con
     hello.external_tables.clear();
     hello.report = nullptr;
     hello.progress = nullptr;
-    for (const storage::RemoteStreamPtr& stream : startTasks(service, cluster, std::move(hello)))
+    for (const storage::RemoteStreamPtr& stream :
+         startTasks(service, cluster, std::move(hello), std::nullopt))
         while (stream->next()) continue;
 }
 
@@ -65,9 +70,10 @@ void checkPeers(const ClusterServicePtr& service, const ClusterPtr& cluster, con
 
 std::vector<storage::RemoteStreamPtr> startQuery(const ClusterServicePtr& service,
                                                  const ClusterPtr& cluster,
-                                                 storage::RemoteQuery query) {
+                                                 storage::RemoteQuery query,
+                                                 std::optional<protocol::TableName> checked_table) {
     if (!query.needs_own_for.empty()) checkPeers(service, cluster, query);
-    return startTasks(service, cluster, std::move(query));
+    return startTasks(service, cluster, std::move(query), std::move(checked_table));
 }
 
 std::vector<storage::ColumnDefinition> describeRemote(const ClusterServicePtr& service,

@@ -8,10 +8,13 @@
 
 namespace shardd::cluster {
 
-/// Asks the shards of `query` (positions in `cluster`) at once: one stream a shard, in that order.
-std::vector<storage::RemoteStreamPtr> startQuery(const ClusterServicePtr& service,
-                                                 const ClusterPtr& cluster,
-                                                 storage::RemoteQuery query);
+/// Asks the shards of `query` (positions in `cluster`) at once: one stream a shard, in that order. Replicas
+/// without `checked_table` are passed over.
+std::vector<storage::RemoteStreamPtr> startQuery(
+    const ClusterServicePtr& service,
+    const ClusterPtr& cluster,
+    storage::RemoteQuery query,
+    std::optional<protocol::TableName> checked_table = std::nullopt);
 
 /// The columns of `what` ("`db`.`t`", or a table function) as the first shard that answers describes them.
 /// Waits. Errors: NO_REMOTE_SHARD_AVAILABLE (519) when none answers; what a shard says of the table.

@@ -1,5 +1,7 @@
 #include "server/cluster/shard_client.h"
 
+#include <algorithm>
+
 #include <boost/asio/post.hpp>
 
 #include "common/columns/fixed_column.h"
@@ -50,18 +52,62 @@ ShardClient::ShardClient(std::shared_ptr<net::Connection> connection, ShardLogin
       login_(std::move(login)),
       address_(std::move(address)) {}
 
-asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::open(const ReplicaConfig& replica,
-                                                                ShardLogin login,
-                                                                Deadline deadline) {
+namespace {
+
+/// The sooner of the deadline that was given and `timeout` from now.
+net::Clock::time_point atMost(net::Clock::time_point deadline, std::chrono::milliseconds timeout) {
+    return std::min(deadline, net::deadlineAfter(timeout));
+}
+
+asio::awaitable<std::shared_ptr<net::Connection>> connectTo(const ReplicaConfig& replica,
+                                                            std::shared_ptr<const net::Tls> tls,
+                                                            net::Clock::time_point deadline,
+                                                            net::Interrupt* interrupt) {
     net::Connection::Target target;
     target.host = replica.host;
     target.port = replica.port;
     target.secure = replica.secure;
-    target.tls = login.tls;
-    std::shared_ptr<net::Connection> connection = co_await net::Connection::connect(target, deadline);
+    target.tls = std::move(tls);
+    return net::Connection::connect(std::move(target), deadline, interrupt);
+}
+
+}  // namespace
+
+asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::open(const ReplicaConfig& replica,
+                                                                ShardLogin login,
+                                                                OpenLimits limits) {
+    const Deadline never = Deadline::max();
+    std::shared_ptr<net::Connection> connection =
+        co_await connectTo(replica, login.tls, atMost(never, limits.connect_timeout), limits.interrupt);
+    const net::Interrupt::Wait wait(limits.interrupt, connection->executor(),
+                                    [connection] { connection->close(); });
+    const Deadline deadline = atMost(never, limits.handshake_timeout);
+    std::shared_ptr<ShardClient> client =
+        co_await greet(std::move(connection), replica, std::move(login), deadline);
+    co_return client;
+}
+
+asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::open(const ReplicaConfig& replica,
+                                                                ShardLogin login,
+                                                                Deadline deadline) {
+    std::shared_ptr<net::Connection> connection = co_await connectTo(replica, login.tls, deadline, nullptr);
+    std::shared_ptr<ShardClient> client =
+        co_await greet(std::move(connection), replica, std::move(login), deadline);
+    co_return client;
+}
+
+asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::greet(std::shared_ptr<net::Connection> connection,
+                                                                 const ReplicaConfig& replica,
+                                                                 ShardLogin login,
+                                                                 Deadline deadline) {
     std::string address = fmt::format("{}:{}", replica.host, replica.port);
-    auto client = std::make_shared<ShardClient>(std::move(connection), std::move(login), std::move(address));
-    co_await client->sayHello(replica, deadline);
+    const auto client = std::make_shared<ShardClient>(connection, std::move(login), std::move(address));
+    try {
+        co_await client->sayHello(replica, deadline);
+    } catch (...) {
+        connection->close();  // a read is under way, which would keep it
+        throw;
+    }
     co_return client;
 }
 
@@ -86,7 +132,8 @@ asio::awaitable<void> ShardClient::sayHello(const ReplicaConfig& replica, Deadli
     co_await conversation_.flush(deadline);
     const auto decode = [this](Reader& in) {
         const auto kind = static_cast<ServerPacket>(in.readVarUInt());
-        if (kind == ServerPacket::Exception) throw receivedError(protocol::decodeException(in), address_);
+        if (kind == ServerPacket::Exception)
+            throw ReceivedError(receivedError(protocol::decodeException(in), address_));
         if (kind != ServerPacket::Hello)
             throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_SERVER,
                         "Unexpected packet from server {} (expected Hello, got {})", address_,
@@ -112,6 +159,16 @@ asio::awaitable<void> ShardClient::sayHello(const ReplicaConfig& replica, Deadli
         if (*receive) connection().receiveChunked();
     }
     state_ = State::Idle;
+}
+
+void ShardClient::putStatusRequest(const std::optional<protocol::TableName>& table) {
+    SHARDD_CHECK(state_ == State::Idle);
+    conversation_.packet([&](Writer& out) {
+        if (table && revision() >= protocol::gate::kTablesStatus)
+            protocol::encode(protocol::TablesStatusRequest{{*table}}, out);
+        else
+            protocol::encode(ClientPacket::Ping, out);
+    });
 }
 
 void ShardClient::putQuery(ShardQuery query) {
@@ -179,8 +236,8 @@ std::optional<ShardEvent> ShardClient::tryHead() {
             event.rows = in.readFixed<uint64_t>();
             event.frames_bytes = in.readFixed<uint64_t>();
             if (*event.frames_bytes > kMostPassedBytes || event.rows > UINT32_MAX)
-                throw Error(ErrorCode::INCORRECT_DATA, "A block of {} rows in {} bytes is announced by {}", event.rows,
-                            *event.frames_bytes, address_);
+                throw Error(ErrorCode::INCORRECT_DATA, "A block of {} rows in {} bytes is announced by {}",
+                            event.rows, *event.frames_bytes, address_);
             return event;
         }
         switch (event.kind) {
@@ -203,6 +260,9 @@ std::optional<ShardEvent> ShardClient::tryHead() {
                 } else {
                     protocol::decodeTableColumns(in);
                 }
+                break;
+            case ServerPacket::TablesStatusResponse:
+                event.tables = protocol::decodeTablesStatusResponse(in, revision());
                 break;
             case ServerPacket::Pong:
             case ServerPacket::EndOfStream:
@@ -252,15 +312,23 @@ std::optional<ShardEvent> ShardClient::tryNext() {
     if (!head_ && !connection().window().empty()) event = tryHead();
     if (head_) event = tryBody();
     if (!event) {
-        if (connection().peerGone())
-            throw Error(ErrorCode::ATTEMPT_TO_READ_AFTER_EOF,
-                        "Attempt to read after eof: while receiving packet from {}", address_);
+        if (connection().peerGone()) throw lostError();
         connection().readAhead();
     }
     const bool last =
         event && (event->kind == ServerPacket::EndOfStream || event->kind == ServerPacket::Exception);
     state_ = last ? State::Idle : State::Streaming;
     return event;
+}
+
+Error ShardClient::lostError() {
+    if (!connection().readFailure().empty())
+        return {ErrorCode::NETWORK_ERROR, "{}, while reading from socket ({})", connection().readFailure(),
+                address_};
+    if (head_ || !connection().window().empty())
+        return {ErrorCode::CANNOT_READ_ALL_DATA,
+                "Cannot read all data: the stream ends in the middle of a packet ({})", address_};
+    return {ErrorCode::ATTEMPT_TO_READ_AFTER_EOF, "Attempt to read after eof ({})", address_};
 }
 
 asio::awaitable<void> ShardClient::wait(Deadline deadline) { return connection().waitForEvent(deadline); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "common/protocol/peer.h"
 #include "config/config.h"
 #include "server/net/conversation.h"
+#include "server/net/interrupt.h"
 
 namespace shardd::cluster {
 
@@ -38,10 +40,17 @@ struct ShardEvent {
     protocol::Exception exception;
     protocol::Progress progress;
     protocol::ProfileInfo profile;
+    protocol::TablesStatusResponse tables;
 };
 
 /// The Error of a shard's exception, as a client is told it: "Received from host:port. DB::Exception: …".
 Error receivedError(const protocol::Exception& exception, const std::string& address);
+
+/// An error that is nobody's but its sender's: what a server said instead of an answer. Its text is complete.
+class ReceivedError : public Error {
+public:
+    explicit ReceivedError(const Error& error) : Error(error) {}
+};
 
 /// A query for a shard, without the rows that go with it.
 struct ShardQuery {
@@ -50,7 +59,8 @@ struct ShardQuery {
     std::optional<FrameOptions> frames;
     /// Blocks remember the frames that they came in, for whoever passes them on.
     bool keep_frames = false;
-    /// The revision whose form the answer's blocks have, each with its size before it: rows come as passedBlock()s. 0: as usual.
+    /// The revision whose form the answer's blocks have, each with its size before it: rows come as
+    /// passedBlock()s. 0: as usual.
     protocol::Revision block_revision = 0;
 };
 
@@ -62,7 +72,19 @@ class ShardClient {
 public:
     using Deadline = net::Clock::time_point;
 
+    /// Zero: no limit.
+    struct OpenLimits {
+        std::chrono::milliseconds connect_timeout{0};
+        /// From the connection to the other side's hello.
+        std::chrono::milliseconds handshake_timeout{0};
+        /// Ends it early, with QUERY_WAS_CANCELLED (394) or PeerLeft; may be missing.
+        net::Interrupt* interrupt = nullptr;
+    };
+
     /// Connects and says hello.
+    static boost::asio::awaitable<std::shared_ptr<ShardClient>> open(const ReplicaConfig& replica,
+                                                                     ShardLogin login,
+                                                                     OpenLimits limits);
     static boost::asio::awaitable<std::shared_ptr<ShardClient>> open(const ReplicaConfig& replica,
                                                                      ShardLogin login,
                                                                      Deadline deadline);
@@ -77,6 +99,10 @@ public:
     net::Connection& connection() { return conversation_.connection(); }
 
     const std::string& address() const { return address_; }
+
+    /// Before a query: whether the other side lives, and has `table` where its revision lets us ask for that.
+    /// Its answer, a Pong or a TablesStatusResponse, comes before anything of the query's.
+    void putStatusRequest(const std::optional<protocol::TableName>& table);
 
     /// Puts the query into the buffer of what flush() sends. The interserver hash is filled in here.
     void putQuery(ShardQuery query);
@@ -98,6 +124,9 @@ public:
     /// The next packet of the answer, if it has arrived whole; reads ahead otherwise.
     std::optional<ShardEvent> tryNext();
 
+    /// Of the packet that is on its way: where it stopped, when the stream ends here.
+    Error lostError();
+
     /// Until something arrives, notify() is called, or the deadline passes.
     boost::asio::awaitable<void> wait(Deadline deadline);
 
@@ -113,6 +142,9 @@ public:
     /// Gives memory back that was charged to the query's budget.
     void releaseMemory() { conversation_.releaseMemory(); }
 
+    /// A query's answer is not at its end.
+    bool streaming() const { return state_ == State::Streaming; }
+
     /// Between two queries, with nothing unread.
     bool reusable();
 
@@ -121,6 +153,11 @@ public:
 private:
     enum class State { Idle, Streaming, Failed };
 
+    static boost::asio::awaitable<std::shared_ptr<ShardClient>> greet(
+        std::shared_ptr<net::Connection> connection,
+        const ReplicaConfig& replica,
+        ShardLogin login,
+        Deadline deadline);
     boost::asio::awaitable<void> sayHello(const ReplicaConfig& replica, Deadline deadline);
     std::optional<ShardEvent> tryHead();
     std::optional<ShardEvent> tryBody();

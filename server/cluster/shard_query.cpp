@@ -56,6 +56,15 @@ protocol::ClientInfo makeClientInfo(const storage::RemoteQuery& query, const Clu
     return info;
 }
 
+/// The seconds that are left, in whole ones for servers that know no others.
+std::string remainingSeconds(net::Clock::time_point deadline, bool whole) {
+    using Milliseconds = std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<Milliseconds>(deadline - net::Clock::now());
+    const auto at_least = std::max(left, Milliseconds(1));
+    if (whole) return fmt::format("{}", std::chrono::ceil<std::chrono::seconds>(at_least).count());
+    return fmt::format("{}.{:03}", at_least.count() / 1000, at_least.count() % 1000);
+}
+
 }  // namespace
 
 Settings settingsOf(const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -81,8 +90,12 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
                           const ClusterService& service,
                           protocol::Revision revision,
                           bool compresses,
-                          bool is_shardd) {
+                          bool is_shardd,
+                          std::optional<net::Clock::time_point> deadline) {
     ShardQuery made;
+    // With a limit of its own for leaves, that one counts there from the start of each.
+    if (settings->max_execution_time_leaf.count() > 0) deadline.reset();
+    const bool old = revision < protocol::gate::kSettingsAsText;
     made.frames = framesOf(settings, compresses);
     // Only finished rows are passed on as they are.
     made.keep_frames = query.stage == storage::Stage::Complete;
@@ -92,18 +105,24 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
     made.packet.stage = static_cast<uint64_t>(whole_query ? storage::Stage::Complete : query.stage);
     made.packet.text = is_legacy ? query.legacy_text() : query.text;
     for (const auto& [name, value] : query.settings) {
+        // Sent to every shard, also when nobody set it: servers of that time refuse names that they do not
+        // know.
+        if (old && name == "skip_unavailable_shards_mode") continue;
         // An important setting that an older shard does not know would be refused; the two below change the
         // answer.
         const bool important = name == "extremes" || name == "allow_experimental_analyzer";
-        made.packet.settings.push_back({name, important ? protocol::setting_flag::kImportant : 0, value});
+        const bool is_time = name == "max_execution_time" && deadline;
+        made.packet.settings.push_back({name, important ? protocol::setting_flag::kImportant : 0,
+                                        is_time ? remainingSeconds(*deadline, old) : value});
     }
     if (is_shardd)
         for (const auto& [name, value] : query.own_settings) {
             made.packet.settings.push_back({name, 0, value});
             if (name == "distributed_block_revision")
-                made.block_revision = std::min<protocol::Revision>(std::strtoull(value.c_str(), nullptr, 10), revision);
+                made.block_revision =
+                    std::min<protocol::Revision>(std::strtoull(value.c_str(), nullptr, 10), revision);
         }
-    if (revision < protocol::gate::kSettingsAsText) {
+    if (old) {
         // Servers of that time know the names of methods in lower case only.
         for (protocol::SettingChange& setting : made.packet.settings)
             if (setting.name == "network_compression_method") setting.value = lowerCase(setting.value);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +15,15 @@ namespace shardd::cluster {
 /// affair.
 Settings settingsOf(const std::vector<std::pair<std::string, std::string>>& settings);
 
-/// The Query packet for a shard: secondary, on behalf of the initial user. Our own settings go to our own kind only.
+/// The Query packet for a shard: secondary, on behalf of the initial user. `deadline`: max_execution_time is
+/// what is left until then, at least a millisecond. Our own settings go to our own kind only.
 ShardQuery makeShardQuery(const storage::RemoteQuery& query,
                           const Settings& settings,
                           const ClusterService& service,
                           protocol::Revision revision,
                           bool compresses,
-                          bool is_shardd);
+                          bool is_shardd,
+                          std::optional<net::Clock::time_point> deadline = std::nullopt);
 
 /// The frames that the settings ask for; nothing when `compresses` is false.
 std::optional<FrameOptions> framesOf(const Settings& settings, bool compresses);

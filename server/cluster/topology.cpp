@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <optional>
 
-#include <unistd.h>
-
 #include "common/base/error.h"
+#include "server/cluster/own_address.h"
 
 namespace shardd::cluster {
 
@@ -17,15 +15,10 @@ constexpr size_t kMaxAddresses = 1000;  // table_function_remote_max_addresses
 constexpr uint16_t kDefaultPort = 9000;
 constexpr uint16_t kDefaultSecurePort = 9440;
 
-std::string ownHostName() {
-    char name[256] = {};
-    if (::gethostname(name, sizeof(name) - 1) != 0) return "";
-    return name;
-}
-
-bool isOwnHost(const std::string& host) {
-    static const std::string own_name = ownHostName();
-    return host == "localhost" || host == "::1" || host.starts_with("127.") || host == own_name;
+/// A replica with a default database is not local: the query would have to be rewritten for it.
+bool isThisServer(const ReplicaConfig& replica, uint16_t own_port) {
+    return own_port != 0 && replica.port == own_port && replica.default_database.empty() &&
+           isOwnHost(replica.host);
 }
 
 std::optional<uint64_t> parseNumber(std::string_view text) {
@@ -125,22 +118,6 @@ std::string Replica::address() const {
                  : fmt::format("{}:{}", config_.host, config_.port);
 }
 
-void Replica::countError() {
-    const std::lock_guard lock(mutex_);
-    errors_ += 1;
-}
-
-uint64_t Replica::recentErrors(std::chrono::microseconds half_life, uint64_t cap) const {
-    const std::lock_guard lock(mutex_);
-    const auto now = std::chrono::steady_clock::now();
-    if (half_life.count() > 0)
-        errors_ *= std::exp2(-std::chrono::duration<double>(now - decayed_at_) /
-                             std::chrono::duration<double>(half_life));
-    decayed_at_ = now;
-    errors_ = std::min(errors_, static_cast<double>(cap));
-    return static_cast<uint64_t>(std::lround(errors_));
-}
-
 std::vector<size_t> Cluster::slots() const {
     std::vector<size_t> slots;
     for (size_t i = 0; i < shards.size(); ++i) slots.insert(slots.end(), shards[i].weight, i);
@@ -158,8 +135,7 @@ ClusterPtr makeCluster(const ClusterConfig& config, OwnPorts own_ports) {
         shard.weight = shard_config.weight;
         shard.internal_replication = shard_config.internal_replication;
         for (const ReplicaConfig& replica : shard_config.replicas) {
-            const bool is_local = replica.port == own_ports.of(replica) && isOwnHost(replica.host);
-            shard.replicas.push_back(std::make_shared<Replica>(replica, is_local));
+            shard.replicas.push_back(std::make_shared<Replica>(replica, isThisServer(replica, own_ports.of(replica))));
         }
     }
     return cluster;
@@ -173,7 +149,7 @@ ClusterPtr withEachReplicaAsShard(const Cluster& cluster) {
         for (const std::shared_ptr<Replica>& replica : shard.replicas) {
             Shard& own = result->shards.emplace_back();
             own.number = static_cast<uint32_t>(result->shards.size());
-            own.replicas = {replica};
+            own.replicas = {std::make_shared<Replica>(replica->config(), replica->isLocal())};
         }
     }
     return result;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "config/config.h"
+#include "server/cluster/replica_health.h"
 
 namespace shardd::cluster {
 
@@ -27,10 +27,10 @@ public:
     /// "host:port"
     std::string address() const;
 
-    /// This very server, as far as host and port tell.
+    /// This very server: its port, and an address of this machine.
     bool isLocal() const { return is_local_; }
 
-    void countError();
+    void countError() { health_.countError(); }
 
     /// Whether it is there, where somebody watches (a formed cluster); nothing elsewhere.
     std::optional<bool> isActive() const {
@@ -41,8 +41,7 @@ public:
 
     void setActive(bool active) { activity_ = active ? Activity::Active : Activity::Inactive; }
 
-    /// Errors so far, halved every `half_life`, at most `cap`.
-    uint64_t recentErrors(std::chrono::microseconds half_life, uint64_t cap) const;
+    ReplicaHealth& health() const { return health_; }
 
 private:
     enum class Activity : uint8_t { Unwatched, Active, Inactive };
@@ -50,9 +49,7 @@ private:
     const ReplicaConfig config_;
     const bool is_local_;
     std::atomic<Activity> activity_ = Activity::Unwatched;
-    mutable std::mutex mutex_;  // guards the two below
-    mutable double errors_ = 0;
-    mutable std::chrono::steady_clock::time_point decayed_at_ = std::chrono::steady_clock::now();
+    mutable ReplicaHealth health_;
 };
 
 struct Shard {
@@ -63,6 +60,8 @@ struct Shard {
     /// An insert goes to one replica, which passes it on; otherwise to all of them.
     bool internal_replication = false;
     std::vector<std::shared_ptr<Replica>> replicas;
+    /// How many queries have chosen a replica by round_robin.
+    std::shared_ptr<std::atomic<size_t>> turn = std::make_shared<std::atomic<size_t>>(0);
 };
 
 /// Immutable; a reload makes a new one.

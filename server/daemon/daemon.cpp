@@ -17,6 +17,7 @@
 #include "server/bootstrap/bootstrap.h"
 #include "server/daemon/cluster_setup.h"
 #include "server/daemon/local_insert.h"
+#include "server/daemon/local_select.h"
 #include "server/daemon/logging.h"
 #include "server/daemon/process_list.h"
 #include "server/daemon/query_host.h"
@@ -227,6 +228,7 @@ void Daemon::Impl::buildHost() {
         return insertHere(services, insert);
     };
     loadTables(services);
+    lendOwnQueries(*cluster, services);
     host = std::make_shared<QueryHost>(std::move(services));
 }
 

@@ -11,6 +11,7 @@
 #include "config/known_keys.h"
 #include "config/users.h"
 #include "server/aggregates/aggregate_list.h"
+#include "server/cluster/replica_choice.h"
 #include "server/daemon/system_tables.h"
 #include "server/exec/group_spill.h"
 #include "server/functions/function_list.h"
@@ -185,8 +186,9 @@ SystemRow clusterRow(const cluster::Cluster& cluster,
                      const SystemSources& sources) {
     const ReplicaConfig& config = replica.config();
     const std::string address = addressOf(config.host);
-    const bool is_here =
-        config.port == sources.tcp_port() && (addressInNetwork(address, "127.0.0.0/8") || address == "::1");
+    const RunningQueryPtr query = sources.processes->current();
+    const cluster::ReplicaHealth::Counts counts =
+        replica.health().counts(cluster::errorHalfLife(query ? query->currentSettings() : Settings()));
     SystemRow row;
     row.set("cluster", cluster.name);
     row.setNumber("shard_num", shard.number);
@@ -196,9 +198,12 @@ SystemRow clusterRow(const cluster::Cluster& cluster,
     row.set("host_name", config.host);
     row.set("host_address", address);
     row.setNumber("port", config.port);
-    row.setNumber("is_local", is_here || replica.isLocal());
+    row.setNumber("is_local", replica.isLocal());
     row.set("user", config.user);
     row.set("default_database", config.default_database);
+    row.setNumber("errors_count", counts.errors);
+    row.setNumber("slowdowns_count", counts.slowdowns);
+    row.setNumber("estimated_recovery_time", counts.recovery.count());
     if (const auto active = replica.isActive()) row.setNumber("is_active", *active);
     return row;
 }

@@ -115,7 +115,8 @@ void run(const plan::MergeStatesStep& step, const StepPlace& place, Sink& sink) 
     plan.merges_states = true;
     plan.finish = step.finish;
     plan.overflow_row = step.overflow_row;
-    plan.empty_result_without_input = step.empty_result_without_input;
+    // Every shard sends a row even when nothing matches: no row at all means that all of them were left out.
+    plan.empty_result_without_input = true;
     Aggregator aggregator(std::move(plan), place.header, place.context);
     AggregateSink aggregate(aggregator, sink);
     runStep(*step.input, place.context, aggregate);

@@ -7,6 +7,8 @@
 #include "server/exec/expression.h"
 #include "server/exec/operators.h"
 #include "server/exec/remote_groups.h"
+#include "server/exec/scan_stop.h"
+#include "server/exec/stream_drain.h"
 #include "server/exec/thread_pool.h"
 #include "server/exec/top_condition.h"
 #include "server/storage/merge_tree.h"
@@ -14,34 +16,6 @@
 namespace shardd::exec {
 
 namespace {
-
-/// Ends the sources of one scan: when nobody needs more rows, and whenever reading ends for the whole query.
-class ScanStop {
-public:
-    explicit ScanStop(QueryContext& context)
-        : context_(context), forward_(context.readingToken(), [this] { own_.request_stop(); }) {}
-
-    std::stop_token token() const { return own_.get_token(); }
-
-    void enough() {
-        enough_.store(true);
-        own_.request_stop();
-    }
-
-    bool ended() const { return own_.stop_requested(); }
-
-    /// An error that only says that we stopped the source ourselves.
-    bool isOurDoing(const Error& error) const {
-        return (enough_.load() || (context_.readingStopped() && !context_.cancelled())) &&
-               error.is(ErrorCode::QUERY_WAS_CANCELLED);
-    }
-
-private:
-    QueryContext& context_;
-    std::stop_source own_;
-    std::atomic<bool> enough_ = false;
-    std::stop_callback<std::function<void()>> forward_;
-};
 
 /// The next block of a source; nothing at the end or when the scan was stopped.
 std::optional<Block> nextBlock(BlockSource& source, ScanStop& stop, QueryContext& context) {
@@ -253,7 +227,11 @@ void run(const plan::RemoteScanStep& step, const StepPlace& place, Sink& sink) {
     query.stop = stop.token();
     query.progress = [&context = place.context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
     std::vector<storage::RemoteStreamPtr> streams = withCheckedGroups(step, step.table->distributed()->query(query));
-    drainAll(streams, stop, place.context, sink);
+    const std::vector<storage::PollableStream*> all = pollable(streams);
+    if (all.empty())
+        drainAll(streams, stop, place.context, sink);
+    else
+        drainStreams(all, stop, place.context, sink);
     MergedTotals merged;
     if (step.exact_totals) merged = mergeTotals(*step.exact_totals, streams, place.context);
     if (merged.row && !stop.ended()) sink.consume(0, *merged.row);

@@ -1,6 +1,6 @@
 #include "server/net/connection.h"
 
-#include <array>
+#include <algorithm>
 #include <optional>
 
 #include <boost/asio/connect.hpp>
@@ -15,6 +15,7 @@
 #include "common/base/error.h"
 #include "common/protocol/chunked.h"
 #include "server/net/connection_impl.h"
+#include "server/net/interrupt.h"
 
 namespace shardd::net {
 
@@ -24,7 +25,9 @@ using Tcp = asio::ip::tcp;
 
 namespace {
 
-constexpr size_t kReadBytes = size_t{256} << 10;
+/// What one read may bring: little for a connection with little to say, more as long as reads are full.
+constexpr size_t kFirstReadBytes = size_t{16} << 10;
+constexpr size_t kMostReadBytes = size_t{256} << 10;
 
 std::string toText(const Tcp::endpoint& endpoint) {
     const std::string address = endpoint.address().to_string();
@@ -99,7 +102,7 @@ public:
         if (reading_ || peer_gone_) return;
         reading_ = true;
         auto self = std::static_pointer_cast<StreamConnection>(shared_from_this());
-        if (buffer_.empty()) buffer_.resize(kReadBytes);
+        if (buffer_.size() < wanted_read_bytes_) buffer_.resize(wanted_read_bytes_);
         stream_.async_read_some(
             asio::buffer(buffer_.data(), buffer_.size()),
             [self](const error_code& error, size_t size) { self->readDone(error, size); });
@@ -165,6 +168,7 @@ private:
         reading_ = false;
         if (size > 0) {
             received_bytes_ += size;
+            if (size == buffer_.size()) wanted_read_bytes_ = std::min(2 * size, kMostReadBytes);
             const std::string_view bytes(buffer_.data(), size);
             if (chunks_)
                 chunks_->feed(bytes, window_);
@@ -172,6 +176,8 @@ private:
                 window_.append(bytes);
         }
         if (error) peer_gone_ = true;
+        if (error && error != asio::error::eof && error != asio::error::operation_aborted)
+            read_failure_ = error.message();
         signal();
     }
 
@@ -179,6 +185,7 @@ private:
     asio::steady_timer wake_;
     asio::steady_timer write_timer_;
     PodVector<char> buffer_;
+    size_t wanted_read_bytes_ = kFirstReadBytes;
     std::optional<protocol::ChunkDecoder> chunks_;
     bool reading_ = false;
     bool peer_gone_ = false;
@@ -231,8 +238,13 @@ asio::awaitable<std::shared_ptr<Connection>> handshake(Tcp::socket socket,
     co_return made;
 }
 
+void throwIfRaised(const Interrupt* interrupt) {
+    if (interrupt && interrupt->raised()) throw Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled");
+}
+
 asio::awaitable<Tcp::resolver::results_type> resolve(const Connection::Target& target,
-                                                     Clock::time_point deadline) {
+                                                     Clock::time_point deadline,
+                                                     Interrupt* interrupt) {
     Tcp::resolver resolver(co_await asio::this_coro::executor);
     // The common case, an address, needs no other thread.
     error_code error;
@@ -248,31 +260,42 @@ asio::awaitable<Tcp::resolver::results_type> resolve(const Connection::Target& t
 
     asio::steady_timer timer(resolver.get_executor());
     Watchdog<Cancel> watchdog(timer, cancel, deadline);
+    const Interrupt::Wait wait(interrupt, resolver.get_executor(), [&resolver] { resolver.cancel(); });
     const std::string port = fmt::format("{}", target.port);
     error.clear();
     Tcp::resolver::results_type found =
         co_await resolver.async_resolve(target.host, port, asio::redirect_error(asio::use_awaitable, error));
+    throwIfRaised(interrupt);
     if (watchdog.fired())
         throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while resolving {}", target.host);
-    if (error) throw Error(ErrorCode::DNS_ERROR, "Not found address of host: {}", target.host);
+    if (error)
+        throw Error(ErrorCode::DNS_ERROR, "Not found address of host: {} ({}:{})", target.host, target.host,
+                    target.port);
     co_return found;
 }
 
 }  // namespace
 
-asio::awaitable<std::shared_ptr<Connection>> Connection::connect(Target target, Clock::time_point deadline) {
-    const Tcp::resolver::results_type endpoints = co_await resolve(target, deadline);
+asio::awaitable<std::shared_ptr<Connection>> Connection::connect(Target target,
+                                                                 Clock::time_point deadline,
+                                                                 Interrupt* interrupt) {
+    const Tcp::resolver::results_type endpoints = co_await resolve(target, deadline, interrupt);
     Tcp::socket socket(co_await asio::this_coro::executor);
     asio::steady_timer timer(socket.get_executor());
     error_code error;
     {
         Watchdog<Tcp::socket> watchdog(timer, socket, deadline);
+        const Interrupt::Wait wait(interrupt, socket.get_executor(), [&socket] {
+            error_code ignored;
+            socket.close(ignored);
+        });
         co_await asio::async_connect(socket, endpoints, asio::redirect_error(asio::use_awaitable, error));
+        throwIfRaised(interrupt);
         if (watchdog.fired())
             throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout: connect timed out: {}:{}", target.host,
                         target.port);
     }
-    if (error) throw Error(ErrorCode::NETWORK_ERROR, "{}: {}:{}", error.message(), target.host, target.port);
+    if (error) throw Error(ErrorCode::NETWORK_ERROR, "{} ({}:{})", error.message(), target.host, target.port);
     if (!target.secure) co_return adoptPlain(std::move(socket));
     const Tls::State tls = (target.tls ? *target.tls : Tls::defaultClient()).current();
     std::shared_ptr<Connection> made =

@@ -16,6 +16,7 @@ class io_context;
 
 namespace shardd::net {
 
+class Interrupt;
 class Tls;
 
 using Clock = std::chrono::steady_clock;
@@ -44,7 +45,10 @@ public:
     using Awaitable = boost::asio::awaitable<T>;
 
     /// Opens a connection to `target`; the coroutine must run on an executor that serialises (a strand).
-    static Awaitable<std::shared_ptr<Connection>> connect(Target target, Clock::time_point deadline);
+    /// Errors: also QUERY_WAS_CANCELLED (394) when `interrupt` was raised.
+    static Awaitable<std::shared_ptr<Connection>> connect(Target target,
+                                                          Clock::time_point deadline,
+                                                          Interrupt* interrupt = nullptr);
 
     virtual ~Connection() = default;
 
@@ -62,6 +66,9 @@ public:
 
     /// The peer has ended the stream or the socket failed; bytes that came before may still be in the window.
     virtual bool peerGone() const = 0;
+
+    /// Why reading failed; empty when the peer ended the stream in good order, or has not.
+    const std::string& readFailure() const { return read_failure_; }
 
     /// Until bytes arrive, the peer goes, notify() is called or the deadline passes, whichever is first. May
     /// wake for no reason.
@@ -92,6 +99,7 @@ protected:
     ByteWindow window_;
     std::string peer_address_;
     std::string local_address_;
+    std::string read_failure_;
     uint64_t received_bytes_ = 0;
     uint64_t sent_bytes_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "server/plan/group_proof.h"
 #include "server/plan/query_tree_walk.h"
 #include "server/plan/ranges.h"
+#include "server/plan/remote_settings.h"
 #include "server/plan/select_planner.h"
 #include "server/plan/shard_text.h"
 #include "server/storage/merge_tree.h"
@@ -352,8 +353,8 @@ void SelectPlanner::sendSets(storage::RemoteQuery& query, std::map<std::string, 
 
 std::vector<std::pair<std::string, std::string>> SelectPlanner::remoteSettings() const {
     std::vector<std::pair<std::string, std::string>> result;
-    for (const SettingChange& change : query_.settings.changed())
-        if (change.name != "limit" && change.name != "offset" && !isOwnSetting(change.name)) result.emplace_back(change.name, change.value);
+    for (auto& setting : plan::remoteSettings(query_.settings, {.outermost = context_.outermost}))
+        if (!isOwnSetting(setting.first)) result.push_back(std::move(setting));
     return result;
 }
 
@@ -387,6 +388,9 @@ void SelectPlanner::noteRead(const storage::DistributedSource& distributed, cons
 
 void SelectPlanner::planRemote(const TableSource& source) {
     const storage::DistributedSource& distributed = *source.storage->distributed();
+    const uint64_t deepest = query_.settings->max_distributed_depth;
+    if (deepest != 0 && context_.distributed_depth >= deepest)
+        throw Error(ErrorCode::TOO_LARGE_DISTRIBUTED_DEPTH, "Maximum distributed depth exceeded");
     const StageChoice choice = chooseStage(query_, distributed, to_, context_);
     const bool whole_answer = query_.settings->distributed_group_by_no_merge != 0;
     if (choice.shards.empty()) {

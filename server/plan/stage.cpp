@@ -10,11 +10,6 @@ namespace {
 
 using storage::Stage;
 
-/// A setting that is in force on so many levels of sharded tables over sharded tables; 0 levels are all.
-bool reaches(uint64_t nesting, const PlannerContext& context) {
-    return nesting == 0 || context.distributed_depth < nesting;
-}
-
 class StageChooser {
 public:
     StageChooser(const QueryNode& query,
@@ -55,7 +50,6 @@ bool StageChooser::keyIsUsable() const {
 void StageChooser::skipShards(StageChoice& choice) {
     const auto& settings = query_.settings;
     if (choice.shards.size() < 2 || !settings->optimize_skip_unused_shards) return;
-    if (!reaches(settings->optimize_skip_unused_shards_nesting, context_)) return;
     key();
     if (keyIsUsable()) {
         const auto needed =
@@ -74,7 +68,7 @@ void StageChooser::skipShards(StageChoice& choice) {
 void StageChooser::failUnlessSkipped(bool has_key, bool usable) const {
     const auto& settings = query_.settings;
     const uint64_t force = settings->force_optimize_skip_unused_shards;
-    if (force == 0 || !reaches(settings->force_optimize_skip_unused_shards_nesting, context_)) return;
+    if (force == 0) return;
     if (!has_key) {
         if (force == 2) throw Error(ErrorCode::UNABLE_TO_SKIP_UNUSED_SHARDS, "No sharding key");
         return;

@@ -9,21 +9,9 @@ import unittest
 
 from tests.support.cluster import NAME, Cluster
 from tests.support.node import Node, client, has_clickhouse_client
+from tests.support.waiting import running_queries, wait_until
 
 CAPTURES = pathlib.Path(__file__).resolve().parents[1] / "wire"
-
-
-def running_queries(node):
-    return int(client(node, "SELECT count() FROM system.processes WHERE query NOT LIKE '%system.processes%'"))
-
-
-def wait_until(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def start_client(node, query, *options):

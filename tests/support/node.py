@@ -105,3 +105,22 @@ def client(node, query, *options, input_bytes=None, check=True, timeout=60):
 
 def has_clickhouse_client():
     return shutil.which("clickhouse-client") is not None
+
+
+def sockets_to(process_id, port):
+    """The states of the sockets that a process holds towards `port` of this machine, as /proc/net/tcp numbers them (1:
+    established)."""
+    held = set()
+    for entry in pathlib.Path(f"/proc/{process_id}/fd").iterdir():
+        try:
+            target = os.readlink(entry)
+        except OSError:
+            continue  # closed meanwhile
+        if target.startswith("socket:["):
+            held.add(target[8:-1])
+    states = []
+    for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+        fields = line.split()
+        if fields[9] in held and int(fields[2].rsplit(":", 1)[1], 16) == port:
+            states.append(int(fields[3], 16))
+    return states

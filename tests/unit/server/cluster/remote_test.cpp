@@ -175,7 +175,7 @@ TEST_F(RemoteTest, AnotherReplicaAnswersForADeadOne) {
     asked.settings = {{"load_balancing", "in_order"}};
     std::vector<storage::RemoteStreamPtr> streams = startQuery(service_, cluster, asked);
     EXPECT_EQ(drain(*streams[0]), (std::vector<uint64_t>{20, 21}));
-    EXPECT_EQ(cluster->shards[0].replicas[0]->recentErrors(std::chrono::seconds(60), 1000), 1U);
+    EXPECT_EQ(cluster->shards[0].replicas[0]->health().counts(std::chrono::seconds(60)).errors, 1U);
 }
 
 TEST_F(RemoteTest, AMissingTableIsTheShardsError) {
@@ -202,7 +202,7 @@ TEST_F(RemoteTest, WarmConnectionsThatDiedAreReplaced) {
         for (int i = 0; i < 100 && shard.connections() > 0; ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    EXPECT_EQ(cluster->shards[0].replicas[0]->recentErrors(std::chrono::seconds(60), 1000), 0U);
+    EXPECT_EQ(cluster->shards[0].replicas[0]->health().counts(std::chrono::seconds(60)).errors, 0U);
 }
 
 TEST_F(RemoteTest, FinishedBlocksRememberTheirFrames) {

@@ -1,7 +1,5 @@
 #include "server/cluster/topology.h"
 
-#include <thread>
-
 #include <gtest/gtest.h>
 
 #include "common/base/error.h"
@@ -70,12 +68,26 @@ TEST(Topology, AReloadKeepsTheSameClusters) {
     EXPECT_THROW(topology.get("a"), Error);
 }
 
-TEST(Topology, ErrorsOfAReplicaFade) {
-    Replica replica({.host = "h"}, false);
-    for (int i = 0; i < 8; ++i) replica.countError();
-    EXPECT_EQ(replica.recentErrors(std::chrono::seconds(60), 5), 5U);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(replica.recentErrors(std::chrono::microseconds(10), 5), 0U);
+TEST(Topology, WhichAddressesAreThisServer) {
+    struct Row {
+        const char* address;
+        bool expected;
+    };
+
+    const Row rows[] = {
+        {"127.0.0.1:9001", true},  {"localhost:9001", true},
+        {"[::1]:9001", true},      {"127.0.0.2:9001", false},
+        {"127.0.0.1:9002", false}, {"127.1.1.0:9001", true},
+        {"192.0.2.1:9001", false}, {"no-such-host.invalid:9001", false},
+    };
+    for (const Row& row : rows)
+        EXPECT_EQ(clusterFromAddresses(row.address, {.own_ports = 9001})->shards[0].replicas[0]->isLocal(),
+                  row.expected)
+            << row.address;
+    ClusterConfig config;
+    config.shards = {
+        ShardConfig{.replicas = {{.host = "127.0.0.1", .port = 9001, .default_database = "db"}}}};
+    EXPECT_FALSE(makeCluster(config, 9001)->shards[0].replicas[0]->isLocal());
 }
 
 TEST(Topology, AFormedClusterIsWithheldUntilItIs) {

@@ -1,0 +1,109 @@
+"""prefer_localhost_replica: a shard that the asked server is itself a replica of is answered in its process, and nobody can tell
+by the answer."""
+import re
+import unittest
+
+from tests.support.node import Node, client, free_ports, has_clickhouse_client, sockets_to
+
+ROWS = 1000
+QUERIES = [
+    "SELECT count(), sum(k), uniq(g) FROM dist",
+    "SELECT g, count() AS c, sum(k) FROM dist GROUP BY g ORDER BY g",
+    "SELECT g, count() AS c FROM dist GROUP BY g WITH TOTALS ORDER BY g",
+    "SELECT g, count() AS c FROM dist GROUP BY g HAVING c > 100 ORDER BY c DESC, g LIMIT 3",
+    "SELECT k FROM dist ORDER BY k DESC LIMIT 5",
+    "SELECT DISTINCT g FROM dist ORDER BY g",
+    "SELECT shardNum() AS s, shardCount() AS n, count() FROM dist GROUP BY s, n ORDER BY s",
+    "SELECT _shard_num, count() FROM dist GROUP BY _shard_num ORDER BY _shard_num",
+    "SELECT count() FROM dist WHERE k IN (SELECT number FROM numbers(10))",
+    "SELECT count() FROM dist WHERE k GLOBAL IN (SELECT k FROM dist WHERE k < 7)",
+    "SELECT sum(s) FROM (SELECT g, sum(k) AS s FROM dist GROUP BY g)",
+    "SELECT quantile(0.5)(k), any(toTypeName(g)) FROM dist",
+    "SELECT currentDatabase(), count() FROM dist",
+    "SELECT number % 3 AS r, count() FROM cluster('both', numbers(10)) GROUP BY r ORDER BY r",
+    "SELECT count() FROM dist WHERE k = -1",
+]
+
+
+@unittest.skipUnless(has_clickhouse_client(), "clickhouse-client is not installed")
+class LocalReplicaTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        ports = free_ports(2)
+
+        def shard(*some):
+            return "      - replica:\n" + "".join(f"          - {{host: 127.0.0.1, port: {port}}}\n" for port in some)
+
+        topology = ("remote_servers:\n  both:\n    shard:\n" + shard(ports[0]) + shard(ports[1]) +
+                    "  pair:\n    shard:\n" + shard(ports[0], ports[1]))
+        cls.asked, cls.other = [Node(topology, port=port).start() for port in ports]
+        cls.addClassCleanup(cls.other.__exit__)
+        cls.addClassCleanup(cls.asked.__exit__)
+        for i, node in enumerate((cls.asked, cls.other)):
+            client(node, "CREATE TABLE local (k UInt64, g String) ENGINE = MergeTree ORDER BY k")
+            client(node, f"INSERT INTO local SELECT number * 2 + {i}, toString(number % 7) FROM numbers({ROWS})")
+        client(cls.asked, "CREATE TABLE dist (k UInt64, g String) ENGINE = Distributed(both, default, local, k)")
+        client(cls.other, "CREATE TABLE lonely (k UInt64) ENGINE = MergeTree ORDER BY k")
+        client(cls.other, "INSERT INTO lonely VALUES (42)")
+
+    def ask(self, query, *settings):
+        text = query + (" SETTINGS " + ", ".join(settings) if settings else "")
+        done = client(self.asked, text, check=False)
+        if done.returncode == 0:
+            return done.stdout.decode()
+        return int(re.search(rb"Code: (\d+)", done.stderr).group(1))
+
+    def own_connections(self):
+        return len(sockets_to(self.asked.process.pid, self.asked.port))
+
+    def test_the_answers_are_the_same(self):
+        for query in QUERIES:
+            for mode in (0, 1, 2):
+                with self.subTest(query=query, mode=mode):
+                    setting = f"distributed_group_by_no_merge = {mode}"
+                    here = self.ask(query, setting)
+                    there = self.ask(query, setting, "prefer_localhost_replica = 0")
+                    if mode != 0 and isinstance(here, str):  # the shards' answers follow one another in any order
+                        here, there = sorted(here.split("\n")), sorted(there.split("\n"))
+                    self.assertEqual(here, there)
+                    self.assertNotEqual(here, "")
+
+    def test_no_connection_is_made_to_itself(self):
+        self.asked.stop()
+        self.asked.start()
+        self.assertEqual(self.ask("SELECT count() FROM dist"), f"{2 * ROWS}\n")
+        self.assertEqual(self.own_connections(), 0)
+        self.assertEqual(self.ask("SELECT count() FROM dist", "prefer_localhost_replica = 0"), f"{2 * ROWS}\n")
+        self.assertEqual(self.own_connections(), 1)
+
+    def test_it_is_one_query(self):
+        """In the list of queries, and for the limits of reading."""
+        running = ("SELECT count() FROM cluster('both', system.processes) WHERE query LIKE '%system.processes%' AND "
+                   "is_initial_query = {} AND hostName() != ''")
+        self.assertEqual(self.ask(running.format(1), "prefer_localhost_replica = 1"), "1\n")
+        self.assertEqual(self.ask(running.format(0), "prefer_localhost_replica = 1"), "1\n")
+        self.assertEqual(self.ask(running.format(0), "prefer_localhost_replica = 0"), "2\n")
+        self.assertEqual(self.ask("SELECT count() FROM dist WHERE NOT ignore(k)", f"max_rows_to_read = {2 * ROWS - 1}"), 158)
+        self.assertEqual(self.ask("SELECT count() FROM dist WHERE NOT ignore(k)", f"max_rows_to_read = {2 * ROWS}"), f"{2 * ROWS}\n")
+        self.assertEqual(self.ask("SELECT count() FROM cluster('both', numbers(1000000000000))", "max_execution_time = 1"), 159)
+
+    def test_a_table_that_is_not_here(self):
+        """Another replica has it; where there is none, that is the error."""
+        client(self.asked, "CREATE TABLE IF NOT EXISTS far (k UInt64) ENGINE = Distributed(pair, default, lonely)")
+        self.assertEqual(self.ask("SELECT k FROM far", "load_balancing = 'in_order'"), "42\n")
+        client(self.asked, "CREATE TABLE IF NOT EXISTS nowhere (k UInt64) ENGINE = Distributed(both, default, lonely)")
+        self.assertEqual(self.ask("SELECT k FROM nowhere"), 60)
+
+    def test_which_replicas_are_here(self):
+        self.assertEqual(self.ask("SELECT shard_num, is_local FROM system.clusters WHERE cluster = 'both' ORDER BY shard_num"),
+                         "1\t1\n2\t0\n")
+
+    def test_how_deep_tables_may_lie(self):
+        client(self.asked, "CREATE TABLE IF NOT EXISTS loop (k UInt64) ENGINE = Distributed(pair, default, loop)")
+        for prefer in (0, 1):
+            self.assertEqual(self.ask("SELECT count() FROM loop", f"prefer_localhost_replica = {prefer}",
+                                      "load_balancing = 'in_order'"), 581)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,166 @@
+"""An initiator over stub shards: replicas that stall at every boundary between two packets, and clusters of hundreds of shards."""
+import re
+import unittest
+
+from tests.support.node import Node, client, free_ports, has_clickhouse_client, sockets_to
+from tests.support.stub_shards import StubShards
+from tests.support.waiting import running_queries, wait_until
+
+ROWS = 4
+# Long enough for a busy machine not to be taken for a slow replica.
+BASE = ("load_balancing = 'in_order', distributed_replica_error_half_life = 0, hedged_connection_timeout_ms = 300, "
+        "receive_data_timeout_ms = 400, receive_timeout = 2")
+
+
+def replica(port):
+    return f"{{host: 127.0.0.1, port: {port}, compression: false}}"
+
+
+def topology(clusters):
+    """`clusters`: name to a list of shards, each a list of ports."""
+    text = "remote_servers:\n"
+    for name, shards in clusters.items():
+        text += f"  {name}:\n    shard:\n"
+        for ports in shards:
+            text += "      - replica:\n" + "".join(f"          - {replica(port)}\n" for port in ports)
+    return text
+
+
+class Initiator(Node):
+    def __init__(self, clusters):
+        super().__init__(topology(clusters), name="initiator")
+        self.clusters = clusters
+
+    def __enter__(self):
+        super().__enter__()
+        for name in self.clusters:
+            client(self, f"CREATE TABLE {name} (k UInt64, v UInt64) ENGINE = Distributed({name}, default, t, k)")
+        return self
+
+    def ask(self, table, settings="", mode=0):
+        """The rows of all groups, sorted by their key; or the code of the error."""
+        inner = f"SELECT k, sum(v) AS s FROM {table} GROUP BY k"
+        query = f"SELECT count(), sum(k), sum(s) FROM ({inner}) SETTINGS distributed_group_by_no_merge = {mode}"
+        done = client(self, query + (f", {settings}" if settings else ""), check=False, timeout=120)
+        if done.returncode == 0:
+            return tuple(int(field) for field in done.stdout.split())
+        return int(re.search(rb"Code: (\d+)", done.stderr).group(1))
+
+
+def rows_of(shards, rows=ROWS):
+    keys = range(shards * rows)
+    return len(keys), sum(keys), sum(key + 1 for key in keys)
+
+
+@unittest.skipUnless(has_clickhouse_client(), "clickhouse-client is not installed")
+class HedgedTest(unittest.TestCase):
+    """One shard of two replicas; the first one falls silent before its packet n.
+
+    0: status of the table, 1: header, 2: progress, 3: half of the rows, 4: progress, 5: the other half, 6: end."""
+
+    def setUp(self):
+        self.stubs = StubShards(2, rows=ROWS, blocks=2, alike=True)
+        self.stubs.__enter__()
+        self.addCleanup(self.stubs.__exit__)
+        self.initiator = Initiator({"pair": [self.stubs.ports], "alone": [self.stubs.ports[:1]]})
+        self.initiator.__enter__()
+        self.addCleanup(self.initiator.__exit__)
+
+    def check(self, settings, expected, queries, table="pair"):
+        for place, wanted in enumerate(expected):
+            with self.subTest(place=place, settings=settings):
+                self.stubs.hold = {0: place}
+                before = self.stubs.queries
+                self.assertEqual(self.initiator.ask(table, f"{BASE}, {settings}", mode=1), wanted)
+                self.assertEqual(self.stubs.queries - before, queries[place])
+                self.stubs.release(0)
+                self.assertTrue(wait_until(lambda: running_queries(self.initiator) == 0))
+                self.stubs.forget(0)
+
+    def test_a_replica_that_stalls_before_each_packet(self):
+        """What it had said decides: rows read, or rows sent, bind the query to it."""
+        right, timeout = rows_of(1), 209
+        self.check("use_hedged_requests = 1", [right] * 3 + [timeout] * 4, [1] + [2] * 2 + [1] * 4)
+
+    def test_progress_does_not_bind_when_that_is_allowed(self):
+        right, timeout = rows_of(1), 209
+        self.check("allow_changing_replica_until_first_data_packet = 1", [right] * 4 + [timeout] * 3, [1] + [2] * 3 + [1] * 3)
+
+    def test_without_hedged_requests_one_waits(self):
+        right, timeout = rows_of(1), 209
+        self.check("use_hedged_requests = 0", [right] * 3 + [timeout] * 4, [1] + [2] * 2 + [1] * 4)
+
+    def test_replicas_that_are_behind(self):
+        """From max_replica_delay_for_distributed_queries (300 s) on another one is asked; the least stale one as the last resort."""
+        rows, stale = rows_of(1), 369
+        for delays, settings, expected in (({0: 299}, "", rows), ({0: 300}, "", rows), ({0: 400, 1: 350}, "", rows),
+                                           ({0: 400, 1: 350}, ", fallback_to_stale_replicas_for_distributed_queries = 0", stale),
+                                           ({0: 400, 1: 0}, ", fallback_to_stale_replicas_for_distributed_queries = 0", rows),
+                                           ({0: 400, 1: 350}, ", max_replica_delay_for_distributed_queries = 0", rows)):
+            for hedged in (0, 1):
+                self.stubs.delays = delays
+                self.assertEqual(self.initiator.ask("pair", f"{BASE}, use_hedged_requests = {hedged}{settings}"), expected,
+                                 f"{delays} {settings}")
+
+    def test_the_time_that_is_left_is_sent(self):
+        self.assertEqual(self.initiator.ask("alone", BASE + ", max_execution_time = 50"), rows_of(1))
+        sent = float(self.stubs.settings[0]["max_execution_time"])
+        self.assertTrue(30 < sent < 50, sent)
+        self.initiator.ask("alone", BASE + ", max_execution_time = 50, max_execution_time_leaf = 7")
+        self.assertEqual(self.stubs.settings[0]["max_execution_time"], "7")
+
+    def test_the_loser_is_cancelled(self):
+        self.stubs.hold = {0: 1}
+        self.assertEqual(self.initiator.ask("pair", BASE, mode=1), rows_of(1))
+        self.assertTrue(wait_until(lambda: self.stubs.cancels == 1))
+        self.assertEqual(self.initiator.ask("pair", BASE, mode=1), rows_of(1))
+        shown = client(self.initiator, "SELECT replica_num, errors_count, slowdowns_count, estimated_recovery_time FROM "
+                                       "system.clusters WHERE cluster = 'pair' ORDER BY replica_num")
+        self.assertEqual(shown, "1\t0\t0\t0\n2\t0\t0\t0\n")
+
+
+@unittest.skipUnless(has_clickhouse_client(), "clickhouse-client is not installed")
+class ManyShardsTest(unittest.TestCase):
+    SHARDS = 500
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stubs = StubShards(cls.SHARDS, rows=ROWS).__enter__()
+        cls.addClassCleanup(cls.stubs.__exit__)
+        dead = free_ports(3)
+        ports = cls.stubs.ports
+        cls.initiator = Initiator({"whole": [[port] for port in ports],
+                                   "wounded": [[port] for port in ports[:-3] + dead]}).__enter__()
+        cls.addClassCleanup(cls.initiator.__exit__)
+
+    def test_all_answer(self):
+        for mode in (0, 1):
+            self.assertEqual(self.initiator.ask("whole", mode=mode), rows_of(self.SHARDS))
+        self.assertLessEqual(self.stubs.most_greeting, 200, "connections are opened in a storm")
+        held = sum(len(sockets_to(self.initiator.process.pid, port)) for port in self.stubs.ports[:20])
+        self.assertEqual(held, 20, "one warm connection a shard")
+
+    def test_few_of_them_dead(self):
+        skip = "skip_unavailable_shards = 1, max_skip_unavailable_shards_num = "
+        self.assertEqual(self.initiator.ask("wounded"), 279)
+        self.assertEqual(self.initiator.ask("wounded", skip + "2"), 904)
+        for mode in (0, 1):
+            self.assertEqual(self.initiator.ask("wounded", skip + "3", mode=mode), rows_of(self.SHARDS - 3))
+
+    def test_one_error_ends_all(self):
+        self.stubs.errors = {250: (395, "DB::Exception: enough")}
+        self.assertEqual(self.initiator.ask("whole"), 395)
+        self.stubs.errors = {}
+        self.assertEqual(self.initiator.ask("whole"), rows_of(self.SHARDS))
+
+    def test_a_stalled_one_and_a_deadline(self):
+        self.stubs.hold = {77: 3}
+        self.assertEqual(self.initiator.ask("whole", "max_execution_time = 1"), 159)
+        self.stubs.hold = {}
+        self.stubs.release(77)
+        self.assertTrue(wait_until(lambda: running_queries(self.initiator) == 0))
+        self.assertEqual(self.initiator.ask("whole"), rows_of(self.SHARDS))
+
+
+if __name__ == "__main__":
+    unittest.main()
