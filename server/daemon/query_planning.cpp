@@ -100,7 +100,6 @@ plan::PlannerContext makePlannerContext(const StatementContext& query, const Set
     context.distributed_depth = client.distributed_depth;
     context.stop = query.context.readingToken();
     context.activity = query.running->activity;
-    context.client_revision = query.request.client_revision;
     context.run = [&query](const plan::StepPtr& step) {
         std::vector<Block> blocks = exec::executeToBlocks(step, query.context);
         return blocks.empty() ? step->header : concatenate(std::move(blocks));

@@ -10,7 +10,8 @@
 namespace shardd::daemon {
 
 void runQueryTree(const sql::Query& tree, const StatementContext& query) {
-    const plan::PlannerContext context = makePlannerContext(query, query.running->currentSettings());
+    plan::PlannerContext context = makePlannerContext(query, query.running->currentSettings());
+    context.client_revision = query.request.client_revision;  // only here do rows go to the client as they are
     const plan::QueryPlan planned = plan::planTopLevel(plan::bindQuery(tree, context), context);
     sendPromises(query);
     ChannelSink sink(query.channel, query.running->activity.get());

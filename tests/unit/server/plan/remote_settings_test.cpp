@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "server/plan/remote_settings.h"
 
 #include <gtest/gtest.h>
