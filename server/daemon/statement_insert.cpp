@@ -201,8 +201,7 @@ void insertRows(const sql::Insert& statement,
 
 void run(const sql::Insert& statement, const StatementContext& query) {
     const Settings settings = query.running->currentSettings();
-    plan::PlannerContext context = makePlannerContext(query, settings);
-    context.client_revision = 0;  // rows are read here, not passed on to the client
+    const plan::PlannerContext context = makePlannerContext(query, settings);
     try {
         insertRows(statement, query, context, settings);
     } catch (const Error&) {
