@@ -44,6 +44,7 @@ void shareMachine(Config& config) {
         port = static_cast<uint16_t>(own);
     };
     shift(config.tcp_port);
+    shift(config.tcp_port_secure);
     shift(config.http_port);
     const std::string own = fmt::format("rank_{}", plan.rank);
     const auto below = [&](std::string& path) {

@@ -97,6 +97,7 @@ void Bootstrap::Impl::prepare(uint16_t port) {
         rendezvous = makeFileRendezvous(std::move(meeting));
     if (!rendezvous && own.host.empty()) group->setHost("127.0.0.1");
     cluster::ShardLogin login;
+    login.tls = options.tls;
     if (!config.secret.empty()) {
         login.cluster = config.cluster;
         login.secret = config.secret;

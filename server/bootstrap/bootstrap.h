@@ -7,6 +7,10 @@
 #include "config/bootstrap_config.h"
 #include "server/cluster/topology.h"
 
+namespace shardd::net {
+class Tls;
+}
+
 namespace shardd::bootstrap {
 
 struct BootstrapOptions {
@@ -14,6 +18,8 @@ struct BootstrapOptions {
     BootstrapPlan plan;
     std::vector<std::string> listen_hosts;  ///< of the native protocol
     std::string version;                    ///< of the program; all members have the same
+    /// With backend tls: how this node asks the others; nullptr: the system's certificates are believed.
+    std::shared_ptr<const net::Tls> tls;
 };
 
 /// Forms this node's cluster with the other ranks and keeps it in the topology: withheld (queries on it get
@@ -28,7 +34,7 @@ public:
     Bootstrap(const Bootstrap&) = delete;
     Bootstrap& operator=(const Bootstrap&) = delete;
 
-    /// Once this node answers the native protocol at `port`.
+    /// Once this node answers the native protocol at `port` (by TLS, with backend tls).
     void start(uint16_t port);
 
     /// Says good-bye to the others, for a second at most; the thread ends. Harmless when not started.

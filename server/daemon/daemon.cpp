@@ -137,6 +137,7 @@ struct Daemon::Impl {
     std::optional<exec::ThreadPool> pool;
     std::optional<net::Network> network;
     std::shared_ptr<net::Tls> tls_server;  // nullptr without tcp_port_secure
+    uint16_t tcp_port_secure = 0;
     std::shared_ptr<net::Tls> tls_client;
     cluster::ClusterServicePtr cluster;
     std::shared_ptr<QueryHost> host;
@@ -196,13 +197,15 @@ void Daemon::Impl::buildCatalog() {
 void Daemon::Impl::withholdBootstrap() {
     const ShardDaemonConfig& own = config->shardd;
     if (!own.bootstrap.enabled) return;
-    if (!config->tcp_port)
+    if (own.bootstrap.secure ? !config->tcp_port_secure : !config->tcp_port)
         throw Error(ErrorCode::INVALID_CONFIG_PARAMETER,
-                    "shardd.bootstrap needs tcp_port: the other nodes ask this one there");
+                    "shardd.bootstrap needs {}: the other nodes ask this one there",
+                    own.bootstrap.secure ? "tcp_port_secure" : "tcp_port");
     bootstrap.emplace(bootstrap::BootstrapOptions{.config = own.bootstrap,
                                                   .plan = own.bootstrap_plan,
                                                   .listen_hosts = config->listen_host,
-                                                  .version = options.version},
+                                                  .version = options.version,
+                                                  .tls = tls_client},
                       cluster->topology);
 }
 
@@ -289,7 +292,7 @@ uint16_t Daemon::Impl::listenOn(uint16_t port, std::shared_ptr<const net::Tls> t
 
 void Daemon::Impl::listen() {
     if (config->tcp_port) tcp_port = listenOn(*config->tcp_port, nullptr);
-    if (config->tcp_port_secure) listenOn(*config->tcp_port_secure, tls_server);
+    if (config->tcp_port_secure) tcp_port_secure = listenOn(*config->tcp_port_secure, tls_server);
     for (auto& server : servers) server->start();
 }
 
@@ -352,7 +355,8 @@ void Daemon::start() {
     own.network->start();
     own.listen();
     own.listenHttp();
-    if (own.bootstrap) own.bootstrap->start(own.tcp_port);
+    if (own.bootstrap)
+        own.bootstrap->start(own.config->shardd.bootstrap.secure ? own.tcp_port_secure : own.tcp_port.load());
     kLog.info("ready after {} ms", std::chrono::duration_cast<std::chrono::milliseconds>(
                                        std::chrono::steady_clock::now() - own.started)
                                        .count());

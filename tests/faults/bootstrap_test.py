@@ -35,7 +35,7 @@ def refusal(node, query=f"SELECT count() FROM cluster('{NAME}', system.one)"):
     return code, words
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = condition()

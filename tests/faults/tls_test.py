@@ -66,6 +66,25 @@ class TlsTest(unittest.TestCase):
         return Node(f"openSSL: {{client: {{{client_section}}}}}\nremote_servers: {{c: {{shard: {{replica: {{host: {host}, port: {shard.secure_port}, secure: 1}}}}}}}}\n"
                     "profiles: {default: {connections_with_failover_max_tries: 1}}\n", name="initiator")
 
+    def test_nodes_that_form_their_cluster_ask_each_other_by_tls(self):
+        meeting, *ports = free_ports(5)
+        nodes = []
+        for rank in range(2):
+            bootstrap = f"{{cluster: band, init_method: 'tcp://127.0.0.1:{meeting}', rank: {rank}, world_size: 2, backend: tls, secret: tune}}"
+            client_section = f"client: {{caConfig: {self.authority.certificate}, loadDefaultCAFile: false}}"
+            node = Node(f"tcp_port_secure: {ports[2 * rank + 1]}\nshardd: {{bootstrap: {bootstrap}}}\n"
+                        f"openSSL: {{{server_section(self.certificate, self.key)}, {client_section}}}\n", port=ports[2 * rank], name=f"rank{rank}")
+            self.addCleanup(node.__exit__)
+            nodes.append(node.start())
+        query = "SELECT count() FROM cluster('band', system.one)"
+        deadline = time.monotonic() + 30
+        while (answer := client(nodes[1], query, check=False)).returncode != 0 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertEqual(client(nodes[1], query), "2\n")
+        shown = client(nodes[0], "SELECT port, is_active FROM system.clusters WHERE cluster = 'band' ORDER BY shard_num")
+        self.assertEqual(shown, f"{ports[1]}\t1\n{ports[3]}\t1\n")
+
     def certificate_of(self, port, **options):
         context = ssl.create_default_context(cafile=str(self.authority.certificate))
         for name, value in options.items():
