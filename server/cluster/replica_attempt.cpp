@@ -196,8 +196,10 @@ ReplicaAttempt::Awaitable<bool> ReplicaAttempt::ask() {
         answer.is_shardd = client_->isShardd();
     });
     {
+        refused_ = true;  // what this peer cannot be asked is an answer, and no fault of the network
         const MemoryScope scope(task_->group()->budget);
         putQuery();
+        refused_ = false;
     }
     co_await flush(net::Clock::now() + std::chrono::duration_cast<net::Clock::duration>(
                                            std::chrono::microseconds(settings()->send_timeout)));
