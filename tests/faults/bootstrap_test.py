@@ -93,8 +93,7 @@ class BootstrapTest(unittest.TestCase):
         for node in nodes:
             client(node, "CREATE TABLE t (k UInt64) ENGINE = MergeTree ORDER BY k")
         client(one, f"CREATE TABLE d (k UInt64) ENGINE = Distributed({NAME}, default, t, k)")
-        client(one, "INSERT INTO d SELECT number FROM numbers(30)")
-        client(one, "SYSTEM FLUSH DISTRIBUTED d")
+        client(one, "INSERT INTO d SELECT number FROM numbers(30)", "--insert_distributed_sync=1")
         self.assertEqual([ask(node, "SELECT groupArray(k % 3) = arrayWithConstant(10, any(k % 3)), any(k % 3) FROM t") for node in nodes],
                          ["1\t0", "1\t1", "1\t2"])
         self.assertEqual(ask(one, "SELECT sum(k), count() FROM d"), "435\t30")
