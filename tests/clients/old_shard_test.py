@@ -37,7 +37,7 @@ QUERIES = [
     "SELECT count() FROM {t} WHERE v = toInt64('17')",
     "SELECT k, max(v) AS m FROM {t} WHERE v > 10 GROUP BY k ORDER BY k",
     "SELECT v + 1 AS v FROM {t} WHERE v > 140 ORDER BY v, id LIMIT 4",
-    "SELECT max(n), min(n), avg(n), uniqExact(n), groupArray(1)(id % 2), argMax(k, n) FROM {t} WHERE id > 390",
+    "SELECT max(n), min(n), avg(n), uniqExact(n), groupArray(1)(id > 0), argMax(k, n) FROM {t} WHERE id > 390",
     "SELECT count() FROM {t}",
     "SELECT sum(v) FROM {t} WHERE 0",
 ]
