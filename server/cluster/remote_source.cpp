@@ -1,5 +1,9 @@
 #include "server/cluster/remote_source.h"
 
+#include <algorithm>
+
+#include "common/protocol/native_options.h"
+#include "common/wire/encoded_block.h"
 #include "common/wire/passed_frames.h"
 #include "server/cluster/legacy_name.h"
 
@@ -42,6 +46,19 @@ Block RemoteSource::convert(Block block, const Block& wanted) const {
     return result;
 }
 
+namespace {
+
+/// The initiator looks at the groups itself: those of a shard that does not, and all when their keys tell no place.
+bool groupsAreLookedAt(const storage::RemoteQuery& query, bool shard_checks) {
+    const auto has = [&](std::string_view name) {
+        return std::any_of(query.own_settings.begin(), query.own_settings.end(),
+                           [&](const auto& setting) { return setting.first == name && setting.second != "0"; });
+    };
+    return has("verify_disjoint_groups") && !(shard_checks && has("distributed_group_key"));
+}
+
+}  // namespace
+
 bool RemoteSource::isAsWanted(const Block& header) const {
     const Block& wanted = this->header();
     if (header.columns.size() != wanted.columns.size()) return false;
@@ -56,8 +73,16 @@ bool RemoteSource::isAsWanted(const Block& header) const {
 std::optional<Block> RemoteSource::take(Block block) {
     takeTotals();
     if (block.rows == 0) same_columns_ = isAsWanted(block);
-    if (same_columns_ && passedFrames(block)) return block;
-    Block converted = convert(net::decoded(std::move(block)), header());
+    if (const PassedFrames* passed = passedFrames(block)) {
+        if (same_columns_ && !groupsAreLookedAt(task_->group()->query, checksGroups())) return block;
+        Block looked_at = net::decoded(block);
+        // Who only looks at the rows may still hand their frames on.
+        PodVector<char> frames;
+        frames.append(passed->frames.data(), passed->frames.size());
+        attachEncoded(looked_at, protocol::nativeOptionsAt(passed->revision), std::move(frames));
+        block = std::move(looked_at);
+    }
+    Block converted = convert(std::move(block), header());
     if (converted.rows == 0) return std::nullopt;
     return converted;
 }

@@ -98,20 +98,15 @@ private:
 }  // namespace
 
 bool countsDistinctFlat(const plan::AggregateStep& step) {
-    if (!step.finish || !step.grouping_sets.empty() || step.max_groups != 0 || step.limit_groups != 0)
+    // With keys the sets of the groups are quicker, small where groups are many and fetched ahead: two million rows by 41,000
+    // users take 167 ms instead of 511, by 64 systems 329 instead of 370.
+    if (!step.keys.empty() || !step.grouping_sets.empty() || !step.finish || step.max_groups != 0 || step.limit_groups != 0)
         return false;
     size_t distinct = 0;
     for (const plan::AggregateCall& call : step.calls) {
         if (!isDistinctCount(call)) continue;
         ++distinct;
-        std::vector<TypePtr> types{step.input->header.get(call.arguments[0]).type};
-        if (!comparesByBytes(*types[0])) return false;
-        for (const std::string& key : step.keys) {
-            types.push_back(step.input->header.get(key).type);
-            // Codes find their groups quicker than pairs with written-out keys would.
-            if (types.back()->isLowCardinality()) return false;
-        }
-        if (KeyLayout(types).isSerialized()) return false;
+        if (!comparesByBytes(*step.input->header.get(call.arguments[0]).type)) return false;
     }
     return distinct == 1 || distinct == 2;
 }

@@ -5,8 +5,7 @@
 
 namespace shardd::exec {
 
-/// Whether count(DISTINCT x) of this step is better counted in one flat table of (keys, x) than in a set for
-/// each group.
+/// Whether count(DISTINCT x) of this step is better counted in one flat table, by all workers, than in a set.
 bool countsDistinctFlat(const plan::AggregateStep& step);
 
 /// GROUP BY k with uniqExact(x): the distinct (k, x) are found by an aggregation of their own, in parallel

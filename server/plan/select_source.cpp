@@ -420,18 +420,6 @@ void SelectPlanner::planRemote(const TableSource& source) {
     sendJoinedTables(remote.query, sent_sets);
     remote.query.settings = remoteSettings();
     remote.query.own_settings = ownSettings();
-    // Finished rows are passed on as they come when they have the form that the client reads.
-    const bool old_clients_read_it_otherwise = std::any_of(query_.projection.begin(), query_.projection.end(), [](const Projection& each) {
-        return each.node->type->name().find("LowCardinality") != std::string::npos;
-    });
-    const Settings& settings = query_.settings;
-    const bool is_changed = settings->extremes || settings->limit > 0 || settings->offset > 0 || settings->verify_disjoint_groups > 0;
-    if (choice.stage == Stage::Complete && to_ == Stage::Complete && context_.outermost && context_.client_revision > 0 && !is_changed &&
-        !old_clients_read_it_otherwise) {
-        // A shard that is asked by a shard hands through what the first initiator's client reads.
-        const uint64_t asked = context_.secondary ? uint64_t{settings->distributed_block_revision} : 0;
-        remote.query.own_settings.emplace_back("distributed_block_revision", std::to_string(asked ? asked : context_.client_revision));
-    }
     remote.comparison = planComparison(distributed, choice);
     if (remote.comparison) {
         const QueryNode asked = withHiddenKeys(choice, *remote.comparison, remote.query.header);
@@ -446,6 +434,18 @@ void SelectPlanner::planRemote(const TableSource& source) {
         remote.query.text = shardText(query_, sent_sets);
         remote.query.header = remoteHeader(choice.stage);
         remote.query.legacy_text = legacyText(remote.query, query_, sent_sets);
+    }
+    // Finished rows are passed on as they come when they have the form that the client reads.
+    const bool old_clients_read_it_otherwise = std::any_of(query_.projection.begin(), query_.projection.end(), [](const Projection& each) {
+        return each.node->type->name().find("LowCardinality") != std::string::npos;
+    });
+    const Settings& settings = query_.settings;
+    const bool is_changed = settings->extremes || settings->limit > 0 || settings->offset > 0 || remote.hidden_columns > 0;
+    if (choice.stage == Stage::Complete && to_ == Stage::Complete && context_.outermost && context_.client_revision > 0 && !is_changed &&
+        !old_clients_read_it_otherwise) {
+        // A shard that is asked by a shard hands through what the first initiator's client reads.
+        const uint64_t asked = context_.secondary ? uint64_t{settings->distributed_block_revision} : 0;
+        remote.query.own_settings.emplace_back("distributed_block_revision", std::to_string(asked ? asked : context_.client_revision));
     }
     const bool exact = query_.settings->distributed_totals == setting_types::DistributedTotals::Exact;
     if (exact && query_.limit && !query_.settings.isChanged("exact_rows_before_limit"))
