@@ -378,6 +378,7 @@ void SelectPlanner::noteRead(const storage::DistributedSource& distributed, cons
         read.reason = choice.reason;
         read.proof = proof;
         read.report = std::make_shared<storage::RemoteReport>(distributed.shardCount(), choice.skipped);
+        for (const size_t shard : choice.shards) read.report->asked(shard);
         remote.query.report = read.report;
         context_.activity->add(std::move(read));
     }
