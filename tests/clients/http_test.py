@@ -325,7 +325,8 @@ class HttpTest(unittest.TestCase):
         self.assertEqual(results["whole"]["data"], [{"c": 1}])
         self.assertEqual(results["seen"], 100000)
         self.assertEqual(results["error"], ["60", "UNKNOWN_TABLE"])
-        self.assertEqual(results["late"][0], "395")
+        # Where the pieces end differs, and this client reads the error only from some of them.
+        self.assertRegex(results["late"][0], "^395$|there was an error in the stream")
         self.assertIn(results["late"][1], ("395", "ECONNRESET"))  # the body has no end, which its unpacker may see first
         self.assertEqual(results["exec"], "1\n")
         self.assertEqual(results["session"], [{"x": 5}])
