@@ -85,11 +85,23 @@ class TlsTest(unittest.TestCase):
         shown = client(nodes[0], "SELECT port, is_active FROM system.clusters WHERE cluster = 'band' ORDER BY shard_num")
         self.assertEqual(shown, f"{ports[1]}\t1\n{ports[3]}\t1\n")
 
+    @staticmethod
+    def connection_to(port):
+        """The port over TLS may open a moment after the plain one, which is what a start waits for."""
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                return socket.create_connection(("127.0.0.1", port), timeout=10)
+            except ConnectionRefusedError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
     def certificate_of(self, port, **options):
         context = ssl.create_default_context(cafile=str(self.authority.certificate))
         for name, value in options.items():
             setattr(context, name, value)
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain, context.wrap_socket(plain, server_hostname="localhost") as secure:
+        with self.connection_to(port) as plain, context.wrap_socket(plain, server_hostname="localhost") as secure:
             return secure.getpeercert()["serialNumber"]
 
     def test_queries_and_inserts_through_tls(self):
