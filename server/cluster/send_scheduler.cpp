@@ -61,10 +61,13 @@ void SendScheduler::work(const std::shared_ptr<State>& kept) {
     while (!state.stopped) {
         if (state.waiting.empty() || state.waiting.begin()->first > std::chrono::steady_clock::now()) {
             ++state.idle;
-            if (state.waiting.empty())
+            if (state.waiting.empty()) {
                 state.changed.wait(lock);
-            else
-                state.changed.wait_until(lock, state.waiting.begin()->first);
+            } else {
+                // A copy: another thread may take the task meanwhile.
+                const SendTask::Time soonest = state.waiting.begin()->first;
+                state.changed.wait_until(lock, soonest);
+            }
             --state.idle;
             continue;
         }
