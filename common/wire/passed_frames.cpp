@@ -1,6 +1,7 @@
 #include "common/wire/passed_frames.h"
 
 #include "common/base/error.h"
+#include "common/columns/opaque_column.h"
 #include "common/types/type.h"
 #include "common/wire/frame.h"
 
@@ -8,57 +9,19 @@ namespace shardd {
 
 namespace {
 
-class FramesColumn final : public Column {
+class FramesColumn final : public OpaqueColumn {
 public:
-    explicit FramesColumn(PassedFrames passed) : passed_(std::move(passed)) {}
+    explicit FramesColumn(PassedFrames passed)
+        : OpaqueColumn(passed.rows, "Compressed frames that are only passed on were used as values"),
+          passed_(std::move(passed)) {}
 
     const PassedFrames& passed() const { return passed_; }
-
-    ColumnKind kind() const override { return ColumnKind::Other; }
-
-    size_t size() const override { return passed_.rows; }
 
     size_t allocatedBytes() const override { return passed_.frames.capacity(); }
 
     size_t dataBytes() const override { return passed_.data_bytes; }
 
-    Value value(size_t /*row*/) const override { fail(); }
-
-    bool isDefaultAt(size_t /*row*/) const override { fail(); }
-
-    int compareAt(size_t, const Column&, size_t, int) const override { fail(); }
-
-    MutableColumnPtr cloneEmpty() const override { fail(); }
-
-    void insertDefault(size_t) override { fail(); }
-
-    void insert(const Value&) override { fail(); }
-
-    void insertFrom(const Column&, size_t) override { fail(); }
-
-    void insertRange(const Column&, size_t, size_t) override { fail(); }
-
-    void popBack(size_t) override { fail(); }
-
-    ColumnPtr filter(std::span<const uint8_t>, size_t) const override { fail(); }
-
-    ColumnPtr gather(std::span<const RowIndex>) const override { fail(); }
-
-    ColumnPtr slice(size_t, size_t) const override { fail(); }
-
-    void updateHashes(std::span<uint64_t>) const override { fail(); }
-
-    void updateSipHash(size_t, SipHash&) const override { fail(); }
-
-    void serializeKey(size_t, Writer&) const override { fail(); }
-
-    const char* insertKey(const char*) override { fail(); }
-
 private:
-    [[noreturn]] static void fail() {
-        throw Error(ErrorCode::LOGICAL_ERROR, "Compressed frames that are only passed on were used as values");
-    }
-
     PassedFrames passed_;
 };
 

@@ -303,46 +303,4 @@ std::string constantText(const std::string& function, Arguments arguments, size_
     return value->get<std::string>();
 }
 
-// --- a lambda column is only carried ------------------------------------------------------------
-
-namespace {
-
-[[noreturn]] void failLambda() {
-    throw Error(ErrorCode::LOGICAL_ERROR, "A lambda was used as a column of values");
-}
-
-}  // namespace
-
-Value LambdaColumn::value(size_t) const { failLambda(); }
-
-bool LambdaColumn::isDefaultAt(size_t) const { failLambda(); }
-
-int LambdaColumn::compareAt(size_t, const Column&, size_t, int) const { failLambda(); }
-
-MutableColumnPtr LambdaColumn::cloneEmpty() const { failLambda(); }
-
-void LambdaColumn::insertDefault(size_t) { failLambda(); }
-
-void LambdaColumn::insert(const Value&) { failLambda(); }
-
-void LambdaColumn::insertFrom(const Column&, size_t) { failLambda(); }
-
-void LambdaColumn::insertRange(const Column&, size_t, size_t) { failLambda(); }
-
-void LambdaColumn::popBack(size_t) { failLambda(); }
-
-ColumnPtr LambdaColumn::filter(std::span<const uint8_t>, size_t) const { failLambda(); }
-
-ColumnPtr LambdaColumn::gather(std::span<const RowIndex>) const { failLambda(); }
-
-ColumnPtr LambdaColumn::slice(size_t, size_t) const { failLambda(); }
-
-void LambdaColumn::updateHashes(std::span<uint64_t>) const { failLambda(); }
-
-void LambdaColumn::updateSipHash(size_t, SipHash&) const { failLambda(); }
-
-void LambdaColumn::serializeKey(size_t, Writer&) const { failLambda(); }
-
-const char* LambdaColumn::insertKey(const char*) { failLambda(); }
-
 }  // namespace shardd::functions

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/columns/block.h"
+#include "common/columns/opaque_column.h"
 
 namespace shardd::functions {
 
@@ -99,7 +100,7 @@ public:
 };
 
 /// A lambda as an argument column (ColumnKind::Other, type kind Lambda) of a higher-order function.
-class LambdaColumn final : public Column {
+class LambdaColumn final : public OpaqueColumn {
 public:
     /// Evaluates the body: `parameters` are columns of `rows` rows; captured columns were prepared by `replicate`.
     using Body = std::function<ColumnPtr(std::span<const ColumnPtr> parameters, size_t rows)>;
@@ -107,7 +108,10 @@ public:
     using Prepare = std::function<Body(std::span<const uint64_t> ends)>;
 
     LambdaColumn(size_t rows, std::vector<TypePtr> parameter_types, TypePtr result_type, Prepare prepare)
-        : rows_(rows), parameter_types_(std::move(parameter_types)), result_type_(std::move(result_type)), prepare_(std::move(prepare)) {}
+        : OpaqueColumn(rows, "A lambda was used as a column of values"),
+          parameter_types_(std::move(parameter_types)),
+          result_type_(std::move(result_type)),
+          prepare_(std::move(prepare)) {}
 
     const std::vector<TypePtr>& parameterTypes() const { return parameter_types_; }
 
@@ -116,34 +120,7 @@ public:
     /// `ends` are the offsets of the arrays that the lambda runs over.
     Body prepare(std::span<const uint64_t> ends) const { return prepare_(ends); }
 
-    ColumnKind kind() const override { return ColumnKind::Other; }
-
-    size_t size() const override { return rows_; }
-
-    size_t allocatedBytes() const override { return 0; }
-
-    size_t dataBytes() const override { return 0; }
-
-    // The rest of a column's life does not apply: LOGICAL_ERROR.
-    Value value(size_t row) const override;
-    bool isDefaultAt(size_t row) const override;
-    int compareAt(size_t row, const Column& other, size_t other_row, int nulls_direction) const override;
-    MutableColumnPtr cloneEmpty() const override;
-    void insertDefault(size_t count) override;
-    void insert(const Value& value) override;
-    void insertFrom(const Column& source, size_t row) override;
-    void insertRange(const Column& source, size_t from, size_t count) override;
-    void popBack(size_t count) override;
-    ColumnPtr filter(std::span<const uint8_t> mask, size_t kept) const override;
-    ColumnPtr gather(std::span<const RowIndex> rows) const override;
-    ColumnPtr slice(size_t from, size_t count) const override;
-    void updateHashes(std::span<uint64_t> hashes) const override;
-    void updateSipHash(size_t row, SipHash& hash) const override;
-    void serializeKey(size_t row, Writer& out) const override;
-    const char* insertKey(const char* position) override;
-
 private:
-    size_t rows_;
     std::vector<TypePtr> parameter_types_;
     TypePtr result_type_;
     Prepare prepare_;

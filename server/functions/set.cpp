@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/columns/const_column.h"
+#include "common/columns/opaque_column.h"
 #include "common/columns/create_column.h"
 #include "common/columns/fixed_column.h"
 #include "common/columns/nullable_column.h"
@@ -123,37 +124,14 @@ private:
 };
 
 /// A set as an argument of a function.
-class SetColumn final : public Column {
+class SetColumn final : public OpaqueColumn {
 public:
-    SetColumn(SetPtr set, size_t rows) : set_(std::move(set)), rows_(rows) {}
+    SetColumn(SetPtr set, size_t rows)
+        : OpaqueColumn(rows, "A set was used as a column of values"), set_(std::move(set)) {}
 
     const SetPtr& set() const { return set_; }
 
-    ColumnKind kind() const override { return ColumnKind::Other; }
-
-    size_t size() const override { return rows_; }
-
-    size_t allocatedBytes() const override { return 0; }
-
-    size_t dataBytes() const override { return 0; }
-
-    Value value(size_t) const override { fail(); }
-
-    bool isDefaultAt(size_t) const override { fail(); }
-
-    int compareAt(size_t, const Column&, size_t, int) const override { fail(); }
-
     MutableColumnPtr cloneEmpty() const override { return std::make_unique<SetColumn>(set_, 0); }
-
-    void insertDefault(size_t) override { fail(); }
-
-    void insert(const Value&) override { fail(); }
-
-    void insertFrom(const Column&, size_t) override { fail(); }
-
-    void insertRange(const Column&, size_t, size_t) override { fail(); }
-
-    void popBack(size_t) override { fail(); }
 
     ColumnPtr filter(std::span<const uint8_t> mask, size_t kept) const override {
         if (kept == SIZE_MAX) {
@@ -173,21 +151,8 @@ public:
         return std::make_shared<SetColumn>(set_, ends.empty() ? 0 : ends.back());
     }
 
-    void updateHashes(std::span<uint64_t>) const override { fail(); }
-
-    void updateSipHash(size_t, SipHash&) const override { fail(); }
-
-    void serializeKey(size_t, Writer&) const override { fail(); }
-
-    const char* insertKey(const char*) override { fail(); }
-
 private:
-    [[noreturn]] static void fail() {
-        throw Error(ErrorCode::LOGICAL_ERROR, "A set was used as a column of values");
-    }
-
     SetPtr set_;
-    size_t rows_;
 };
 
 }  // namespace
