@@ -19,7 +19,7 @@ class DistributedSink final : public BlockSink {
 public:
     explicit DistributedSink(DistributedInsert insert)
         : insert_(std::move(insert)),
-          slots_(insert_.cluster->slots()),
+          slots_(insert_.cluster->weights()),
           shards_(insert_.cluster->shards.size()) {
         chooseShards();
         constexpr uint64_t kMostSeconds = 1'000'000'000;
@@ -86,7 +86,7 @@ private:
                 "Method write is not supported by storage Distributed with more than one shard and no "
                 "sharding key provided");
         }
-        if (!only_shard_ && slots_.empty())
+        if (!only_shard_ && slots_.total() == 0)
             throw Error(ErrorCode::BAD_ARGUMENTS,
                         "All shards of cluster {} have weight 0: no row can be placed",
                         insert_.cluster->name);
@@ -94,7 +94,7 @@ private:
 
     size_t randomShard() const {
         static thread_local std::mt19937_64 random{std::random_device()()};
-        return slots_[random() % slots_.size()];
+        return slots_.shardOf(random() % slots_.total());
     }
 
     /// Those that the text names; a block may have others, which the sharding key needs.
@@ -185,7 +185,7 @@ private:
     }
 
     const DistributedInsert insert_;
-    const std::vector<size_t> slots_;
+    const storage::ShardSlots slots_;
     std::vector<Outputs> shards_;
     std::optional<size_t> only_shard_;
     bool any_shard_ = false;
@@ -202,30 +202,18 @@ BlockSinkPtr makeDistributedSink(DistributedInsert insert) {
     return std::make_unique<DistributedSink>(std::move(insert));
 }
 
-bool isShardingType(const Type& type) {
-    const bool is_number = type.isInteger() || type.isDate() || type.kind() == TypeKind::DateTime ||
-                           type.kind() == TypeKind::Bool || type.isEnum();
-    return is_number && type.width() <= sizeof(uint64_t);
-}
-
-std::vector<size_t> shardOfRows(const NamedColumn& keys, const std::vector<size_t>& slots) {
+std::vector<size_t> shardOfRows(const NamedColumn& keys, const storage::ShardSlots& slots) {
     const TypePtr type = removeLowCardinality(keys.type);
-    const ColumnPtr column = fullPlain(keys.column);
-    std::vector<size_t> result(column->size());
-    if (!isShardingType(*type))
+    if (!storage::isShardingType(*type))
         throw Error(ErrorCode::TYPE_MISMATCH,
                     "Sharding key expression does not evaluate to an integer type, but to {}",
                     keys.type->name());
-    dispatchPhysical(type->physical(), [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        if constexpr (std::is_integral_v<T>) {
-            const T* values = as<FixedColumn<T>>(*column).data();
-            // Negative keys count as the unsigned number of their own width, as in ClickHouse.
-            for (size_t row = 0; row < result.size(); ++row)
-                result[row] = slots[static_cast<std::make_unsigned_t<T>>(values[row]) % slots.size()];
-        }
-    });
-    return result;
+    PodVector<uint64_t> slot_of;
+    slots.slotsOf(*type, *fullPlain(keys.column), slot_of);
+    std::vector<size_t> shards;
+    shards.reserve(slot_of.size());
+    for (const uint64_t slot : slot_of) shards.push_back(slots.shardOf(slot));
+    return shards;
 }
 
 }  // namespace shardd::cluster

@@ -8,11 +8,10 @@
 
 #include "server/cluster/cluster_service.h"
 #include "server/cluster/insert_queues.h"
+#include "server/storage/shard_slots.h"
 #include "server/storage/table.h"
 
 namespace shardd::cluster {
-
-struct RemoteTarget;
 
 /// An INSERT into a distributed table, ready to be cut into shards.
 struct DistributedInsert {
@@ -36,11 +35,8 @@ struct DistributedInsert {
 /// TOO_LARGE_DISTRIBUTED_DEPTH (581).
 BlockSinkPtr makeDistributedSink(DistributedInsert insert);
 
-/// Positions in `slots` become shard positions: which shard each row of `keys` belongs to.
+/// The position of the shard that each row of `keys` belongs to.
 /// Errors: TYPE_MISMATCH (53) for a key that is no integer.
-std::vector<size_t> shardOfRows(const NamedColumn& keys, const std::vector<size_t>& slots);
-
-/// Whether values of this type choose a shard.
-bool isShardingType(const Type& type);
+std::vector<size_t> shardOfRows(const NamedColumn& keys, const storage::ShardSlots& slots);
 
 }  // namespace shardd::cluster

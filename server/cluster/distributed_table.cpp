@@ -41,7 +41,7 @@ storage::KeyElement compileShardingKey(const ClusterService& service,
     for (const storage::ColumnDefinition& column : schema.columns)
         inputs.emplace_back(column.name, column.type);
     storage::KeyElement key = service.hooks.compile_key(text, inputs);
-    if (!isShardingType(*removeLowCardinality(key.type)))
+    if (!storage::isShardingType(*removeLowCardinality(key.type)))
         throw Error(ErrorCode::TYPE_MISMATCH,
                     "Sharding expression has type {}, but should be one of integer type", key.type->name());
     return key;
@@ -126,11 +126,7 @@ std::optional<uint64_t> DistributedTable::totalBytes() const {
     return queues_ ? std::optional(queues_->pendingBytes()) : std::nullopt;
 }
 
-std::vector<uint32_t> DistributedTable::shardWeights() const {
-    std::vector<uint32_t> weights;
-    for (const Shard& shard : cluster()->shards) weights.push_back(static_cast<uint32_t>(shard.weight));
-    return weights;
-}
+std::vector<uint32_t> DistributedTable::shardWeights() const { return cluster()->weights(); }
 
 std::string DistributedTable::shardAddress(size_t shard) const {
     const ClusterPtr asked = cluster();
@@ -150,14 +146,13 @@ std::optional<protocol::TableName> DistributedTable::checkedTable() const {
 std::vector<storage::RemoteStreamPtr> DistributedTable::takeLocal(const Cluster& cluster,
                                                                   storage::RemoteQuery& query) const {
     std::vector<storage::RemoteStreamPtr> streams;
-    const std::optional<protocol::TableName> table = checkedTable();
-    const Settings settings = settingsOf(query.settings);
-    if (!service_->hooks.select_here || !settings->prefer_localhost_replica) return streams;
+    if (!service_->hooks.select_here) return streams;
     // What is said beside the rows, of places of groups and states behind totals, is said in packets.
     const bool says_more = std::ranges::any_of(query.own_settings, [](const auto& setting) {
         return setting.first != "distributed_block_revision";
     });
-    if (says_more) return streams;
+    if (says_more || !settingsOf(query.settings)->prefer_localhost_replica) return streams;
+    const std::optional<protocol::TableName> table = checkedTable();
     std::vector<size_t> others;
     for (const size_t shard : query.shards) {
         const Shard& place = cluster.shards.at(shard);

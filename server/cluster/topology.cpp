@@ -1,10 +1,10 @@
 #include "server/cluster/topology.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "common/base/error.h"
+#include "common/base/plain_numbers.h"
 #include "server/cluster/own_address.h"
 
 namespace shardd::cluster {
@@ -21,13 +21,6 @@ bool isThisServer(const ReplicaConfig& replica, uint16_t own_port) {
            isOwnHost(replica.host);
 }
 
-std::optional<uint64_t> parseNumber(std::string_view text) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 void checkCount(size_t count) {
     if (count > kMaxAddresses)
         throw Error(ErrorCode::BAD_ARGUMENTS,
@@ -42,8 +35,8 @@ std::optional<std::vector<std::string>> expandRange(std::string_view text) {
     if (dots == std::string_view::npos) return std::nullopt;
     const std::string_view left = text.substr(0, dots);
     const std::string_view right = text.substr(dots + 2);
-    const std::optional<uint64_t> first = parseNumber(left);
-    const std::optional<uint64_t> last = parseNumber(right);
+    const std::optional<uint64_t> first = parseUnsigned(left);
+    const std::optional<uint64_t> last = parseUnsigned(right);
     if (!first || !last) return std::nullopt;
     if (*first > *last || *last - *first >= kMaxAddresses)
         throw Error(ErrorCode::BAD_ARGUMENTS, "Table function 'remote': incorrect argument in braces: {}",
@@ -100,7 +93,7 @@ ReplicaConfig parseAddress(const std::string& address, const AddressDefaults& de
         host = host.substr(0, colon);
     }
     if (!port.empty()) {
-        const std::optional<uint64_t> number = parseNumber(port);
+        const std::optional<uint64_t> number = parseUnsigned(port);
         if (!number || *number == 0 || *number > UINT16_MAX)
             throw Error(ErrorCode::BAD_ARGUMENTS, "Not a port: {} in address {}", port, address);
         replica.port = static_cast<uint16_t>(*number);
@@ -118,10 +111,10 @@ std::string Replica::address() const {
                  : fmt::format("{}:{}", config_.host, config_.port);
 }
 
-std::vector<size_t> Cluster::slots() const {
-    std::vector<size_t> slots;
-    for (size_t i = 0; i < shards.size(); ++i) slots.insert(slots.end(), shards[i].weight, i);
-    return slots;
+std::vector<uint32_t> Cluster::weights() const {
+    std::vector<uint32_t> weights;
+    for (const Shard& shard : shards) weights.push_back(static_cast<uint32_t>(shard.weight));
+    return weights;
 }
 
 ClusterPtr makeCluster(const ClusterConfig& config, OwnPorts own_ports) {

@@ -71,9 +71,8 @@ struct Cluster {
     std::string secret;
     std::vector<Shard> shards;
 
-    /// Shard positions by slot: a shard appears as often as its weight says. A key's shard is slots()[key %
-    /// size].
-    std::vector<size_t> slots() const;
+    /// Of the shards, in their order: what storage::ShardSlots takes.
+    std::vector<uint32_t> weights() const;
 };
 
 using ClusterPtr = std::shared_ptr<const Cluster>;

@@ -1,6 +1,5 @@
 #include "server/exec/group_places.h"
 
-#include "common/columns/fixed_column.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
 #include "server/formats/value_text.h"
@@ -10,16 +9,6 @@ namespace shardd::exec {
 namespace {
 
 constexpr size_t kMostValueBytes = 200;
-
-/// Numbers count as unsigned ones of their own width, as an INSERT counts them.
-template <typename T>
-void toSlots(const T* values, size_t rows, uint64_t total, PodVector<uint64_t>& slots) {
-    slots.resize(rows);
-    if ((total & (total - 1)) == 0)
-        for (size_t i = 0; i < rows; ++i) slots[i] = static_cast<std::make_unsigned_t<T>>(values[i]) & (total - 1);
-    else
-        for (size_t i = 0; i < rows; ++i) slots[i] = static_cast<std::make_unsigned_t<T>>(values[i]) % total;
-}
 
 class GroupCheckSink final : public ForwardingSink {
 public:
@@ -41,35 +30,26 @@ private:
 
 }  // namespace
 
-GroupPlaces::GroupPlaces(const plan::GroupSlots& slots) : slots_(slots) {
-    for (const uint32_t weight : slots.weights) {
-        begins_.push_back(total_);
-        total_ += weight;
-    }
-    begins_.push_back(total_);
-    SHARDD_CHECK(total_ > 0);
+GroupPlaces::GroupPlaces(const plan::GroupSlots& groups) : groups_(groups), slots_(groups.weights) {
+    SHARDD_CHECK(slots_.total() > 0);
 }
 
 void GroupPlaces::slotsOf(const Block& block, PodVector<uint64_t>& slots) const {
     Block table;
     table.rows = block.rows;
-    for (const auto& [column, table_column] : slots_.columns) {
+    for (const auto& [column, table_column] : groups_.columns) {
         const NamedColumn& key = block.get(column);
         table.columns.push_back({table_column, key.type, full(key.column)});
     }
-    const ColumnPtr values = fullPlain(slots_.key.compute(table));
-    dispatchPhysical(removeLowCardinality(slots_.key.type)->physical(), [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        if constexpr (std::is_integral_v<T>) toSlots(as<FixedColumn<T>>(*values).data(), block.rows, total_, slots);
-    });
+    slots_.slotsOf(*removeLowCardinality(groups_.key.type), *fullPlain(groups_.key.compute(table)), slots);
     SHARDD_CHECK(slots.size() == block.rows);
 }
 
 void GroupPlaces::findMisplaced(const Block& block, size_t own_shard, PodVector<RowIndex>& rows) const {
     PodVector<uint64_t> slots;
     slotsOf(block, slots);
-    const uint64_t begin = begins_[own_shard];
-    const uint64_t count = begins_[own_shard + 1] - begin;
+    const uint64_t begin = slots_.begin(own_shard);
+    const uint64_t count = slots_.end(own_shard) - begin;
     size_t outside = 0;
     for (size_t row = 0; row < block.rows; ++row) outside += slots[row] - begin >= count;
     rows.clear();
@@ -81,9 +61,7 @@ void GroupPlaces::findMisplaced(const Block& block, size_t own_shard, PodVector<
 size_t GroupPlaces::shardOf(const Block& block, size_t row) const {
     PodVector<uint64_t> slots;
     slotsOf(block.slice(row, 1), slots);
-    size_t shard = 0;
-    while (slots[0] >= begins_[shard + 1]) ++shard;
-    return shard;
+    return slots_.shardOf(slots[0]);
 }
 
 std::string groupText(const Block& block, const GroupLabels& keys, size_t row) {

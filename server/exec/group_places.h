@@ -6,6 +6,7 @@
 
 #include "common/columns/block.h"
 #include "server/plan/plan.h"
+#include "server/storage/shard_slots.h"
 
 /// Whether groups are where they should be: for the shard that makes them and for the initiator that passes them on.
 namespace shardd::exec {
@@ -16,7 +17,7 @@ using GroupLabels = std::vector<std::pair<std::string, std::string>>;
 /// Threads: any.
 class GroupPlaces {
 public:
-    explicit GroupPlaces(const plan::GroupSlots& slots);
+    explicit GroupPlaces(const plan::GroupSlots& groups);
 
     /// The rows of `block` whose group does not belong to `own_shard` (from 0).
     void findMisplaced(const Block& block, size_t own_shard, PodVector<RowIndex>& rows) const;
@@ -28,9 +29,8 @@ private:
     /// The slot of each row.
     void slotsOf(const Block& block, PodVector<uint64_t>& slots) const;
 
-    const plan::GroupSlots& slots_;
-    uint64_t total_ = 0;
-    std::vector<uint64_t> begins_;  // of each shard's slots, and the end of the last
+    const plan::GroupSlots& groups_;
+    const storage::ShardSlots slots_;
 };
 
 /// "(UserID = 5, URL = 'a')", long values cut.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "common/columns/const_column.h"
 #include "common/columns/create_column.h"
@@ -12,6 +11,7 @@
 #include "server/plan/exact_cast.h"
 #include "server/plan/query_tree_walk.h"
 #include "server/sql/parser.h"
+#include "server/storage/shard_slots.h"
 
 namespace shardd::plan {
 
@@ -197,37 +197,13 @@ std::optional<ShardingKey> bindShardingKey(const std::string& text,
     ShardingKey key;
     key.node = bindExpression(sql::parseExpression(text), columns, context);
     const TypePtr type = removeLowCardinality(key.node->type);
-    const bool whole = type->isInteger() || type->kind() == TypeKind::Bool || type->isEnum() ||
-                       type->isDate() || type->kind() == TypeKind::DateTime;
-    if (!whole || type->width() > sizeof(uint64_t))
+    if (!storage::isShardingType(*type))
         throw Error(ErrorCode::TYPE_MISMATCH,
                     "Sharding expression has type {}, but should be one of integer type",
                     key.node->type->name());
     key.columns = usedColumns(*key.node);
     key.deterministic = isDeterministic(*key.node);
     return key;
-}
-
-size_t shardOfKey(const Type& type, const Value& value, std::span<const uint32_t> weights) {
-    const uint64_t total = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
-    SHARDD_CHECK(total > 0);
-    uint64_t bits = value.kind() == Value::Kind::Int64 ? static_cast<uint64_t>(value.get<int64_t>())
-                                                       : value.to<uint64_t>();
-    const size_t width = type.width();
-    if (width > 0 && width < 8) bits &= (uint64_t{1} << (8 * width)) - 1;
-    uint64_t slot = bits % total;
-    for (size_t shard = 0; shard < weights.size(); ++shard) {
-        if (slot < weights[shard]) return shard;
-        slot -= weights[shard];
-    }
-    return weights.size() - 1;
-}
-
-bool listContainsKey(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source) {
-    std::set<std::string> told;
-    for (const NodePtr& node : list) collectTold(node, source, told);
-    return !key.columns.empty() &&
-           std::includes(told.begin(), told.end(), key.columns.begin(), key.columns.end());
 }
 
 std::string columnsLacking(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source) {
@@ -267,9 +243,10 @@ std::optional<std::vector<size_t>> shardsOfFilter(const std::vector<NodePtr>& fi
     if (!combinations->empty()) {
         const ColumnPtr keys =
             fullPlain(evaluateNode(key.node, combinationBlock(key, source, *combinations)));
-        const TypePtr type = removeLowCardinality(key.node->type);
-        for (size_t row = 0; row < keys->size(); ++row)
-            shards.insert(shardOfKey(*type, keys->value(row), weights));
+        const storage::ShardSlots slots(weights);
+        PodVector<uint64_t> slot_of;
+        slots.slotsOf(*removeLowCardinality(key.node->type), *keys, slot_of);
+        for (const uint64_t slot : slot_of) shards.insert(slots.shardOf(slot));
     }
     return std::vector<size_t>(shards.begin(), shards.end());
 }

@@ -25,15 +25,8 @@ std::optional<ShardingKey> bindShardingKey(const std::string& text,
                                            const std::vector<std::pair<std::string, TypePtr>>& columns,
                                            const PlannerContext& context);
 
-/// Position of the shard for a key's value: the slot is the value (its bits as an unsigned number of its own
-/// width) modulo the sum of the weights; shards own as many slots as they weigh, in their order.
-size_t shardOfKey(const Type& type, const Value& value, std::span<const uint32_t> weights);
-
-/// Whether rows with equal values of `list` (GROUP BY, DISTINCT, LIMIT BY) live on one shard: every column of
-/// the key can be told from the list, whose expressions are injective in it.
-bool listContainsKey(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source);
-
-/// What keeps the list from containing the key, for people: "column b", "column k (k % 2 does not tell it)". Empty when it
+/// Rows with equal values of `list` (GROUP BY, DISTINCT, LIMIT BY) live on one shard when every column of the key can
+/// be told from the list, whose expressions are injective in it. This is what keeps it from that, for people: "column b", "column k (k % 2 does not tell it)". Empty when it
 /// contains the key.
 std::string columnsLacking(const std::vector<NodePtr>& list, const ShardingKey& key, const TableSource& source);
 

@@ -342,8 +342,8 @@ TEST(Sharding, NegativeKeysCountAsUnsignedOfTheirWidth) {
     const TypePtr type = types::simple(TypeKind::Int8);
     MutableColumnPtr column = createColumn(*type);
     for (const int value : {-1, 0, 1, 5}) column->insert(Value(static_cast<int64_t>(value)));
-    EXPECT_EQ(shardOfRows({"k", type, std::move(column)}, {0, 1, 2}), (std::vector<size_t>{0, 0, 1, 2}));
-    EXPECT_THROW(shardOfRows({"k", types::string(), createColumn(*types::string())}, {0, 1}), Error);
+    EXPECT_EQ(shardOfRows({"k", type, std::move(column)}, storage::ShardSlots(std::vector<uint32_t>{1, 1, 1})), (std::vector<size_t>{0, 0, 1, 2}));
+    EXPECT_THROW(shardOfRows({"k", types::string(), createColumn(*types::string())}, storage::ShardSlots(std::vector<uint32_t>{1, 1})), Error);
 }
 
 }  // namespace

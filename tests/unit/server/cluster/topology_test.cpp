@@ -49,7 +49,7 @@ TEST(Topology, SlotsFollowWeights) {
     ClusterConfig config;
     config.shards = {ShardConfig{.name = "", .weight = 2}, ShardConfig{.name = "", .weight = 0},
                      ShardConfig{.name = "", .weight = 1}};
-    EXPECT_EQ(makeCluster(config, 0)->slots(), (std::vector<size_t>{0, 0, 2}));
+    EXPECT_EQ(makeCluster(config, 0)->weights(), (std::vector<uint32_t>{2, 0, 1}));
 }
 
 TEST(Topology, AReloadKeepsTheSameClusters) {

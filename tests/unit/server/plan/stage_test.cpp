@@ -156,14 +156,6 @@ TEST(StageTest, AnotherInitiatorWantsStates) {
     EXPECT_EQ(choose("SELECT k, count() FROM one GROUP BY k", planner), "1: 0");
 }
 
-TEST(ShardOfKeyTest, NegativeKeysCountAsUnsigned) {
-    const std::vector<uint32_t> weights = {1, 1, 1};
-    const Type& narrow = *types::simple(TypeKind::Int8);
-    EXPECT_EQ(shardOfKey(narrow, Value(int64_t{-1}), weights), 255u % 3);
-    EXPECT_EQ(shardOfKey(*types::int64(), Value(int64_t{-1}), weights), UINT64_MAX % 3);
-    EXPECT_EQ(shardOfKey(*types::uint64(), Value(uint64_t{7}), weights), 1u);
-}
-
 std::string rangesText(const std::string& condition) {
     const PlannerContext planner = context();
     const auto tree = bindQuery(*sql::parseQuery("SELECT k FROM plain WHERE " + condition), planner);
