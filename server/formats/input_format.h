@@ -21,7 +21,6 @@ struct InputSettings {
     bool null_as_default = true;
     bool skip_unknown_fields = true;
     bool with_names_use_header = true;
-    bool with_types_use_header = true;
     /// The value of an expression in Values; missing: only literals are taken.
     std::function<Value(const std::string& expression, const TypePtr& type)> evaluate;
     /// The most bytes of one row, so that a peer who ends no row costs a bounded amount of memory.

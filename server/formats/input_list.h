@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "server/formats/heading.h"
 #include "server/formats/input_format.h"
 
 namespace shardd::formats {
@@ -13,8 +14,5 @@ struct InputFormatInfo {
                            std::shared_ptr<ByteSource> source,
                            const InputSettings& settings);
 };
-
-/// What stands before the rows.
-enum class Heading : uint8_t { None, Names, NamesAndTypes };
 
 }  // namespace shardd::formats

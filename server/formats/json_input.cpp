@@ -83,8 +83,7 @@ protected:
         }
         const char* from = in.position;
         // Numbers, booleans, arrays and objects become the texts that they are.
-        const bool is_text = removeNullable(removeLowCardinality(header().columns[column].type))->isString();
-        if (is_text && in.peek() != '"' && !in.rest().starts_with("null")) {
+        if (isText(column) && in.peek() != '"' && !in.rest().starts_with("null")) {
             skipJson(in);
             return set(column, Value(std::string(from, in.position)));
         }
@@ -152,9 +151,7 @@ public:
                      std::shared_ptr<ByteSource> source,
                      const InputSettings& settings,
                      Heading heading)
-        : JsonInput(header, std::move(source), settings), heading_(heading) {
-        for (size_t i = 0; i < columns(); ++i) order_.push_back(i);
-    }
+        : JsonInput(header, std::move(source), settings), heading_(heading), order_(ownOrder()) {}
 
 private:
     void readHead(TextInput& in) override {
@@ -162,8 +159,7 @@ private:
         if (heading_ == Heading::None) return;
         const std::vector<std::string> names = readWords(in);
         if (heading_ == Heading::NamesAndTypes) readWords(in);
-        order_.clear();
-        for (const std::string& name : names) order_.push_back(findColumn(name));
+        order_ = orderOf(names);
     }
 
     static std::vector<std::string> readWords(TextInput& in) {
@@ -200,7 +196,7 @@ private:
     }
 
     const Heading heading_;
-    std::vector<std::optional<size_t>> order_;
+    FieldOrder order_;
 };
 
 InputFormatPtr makeEachRow(const Block& header,

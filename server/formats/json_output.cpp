@@ -19,10 +19,6 @@ std::string quotedJson(std::string_view text) {
     return std::string(out.view());
 }
 
-void writeIndent(size_t depth, Writer& out) {
-    for (size_t i = 0; i < depth; ++i) out.writeByte('\t');
-}
-
 /// The columns of a result as JSON values; names are quoted once.
 class JsonColumns {
 public:
@@ -212,12 +208,6 @@ public:
             out.writeByte('\n');
         }
     }
-
-    void totals(const Block&, Writer&) override {}
-
-    void extremes(const Block&, Writer&) override {}
-
-    void end(const ResultSummary&, Writer&) override {}
 
 private:
     template <typename WordOf>

@@ -17,10 +17,6 @@ bool isNested(const Type& type) {
     return kind == TypeKind::Tuple || kind == TypeKind::Map || kind == TypeKind::Array;
 }
 
-void writeIndent(size_t depth, Writer& out) {
-    for (size_t i = 0; i < depth; ++i) out.writeByte('\t');
-}
-
 /// Takes one string, with its quotes.
 void skipString(TextInput& in) {
     in.skip('"');
@@ -98,6 +94,10 @@ void writeValue(TextInput& in, const Type& outer, size_t depth, Writer& out) {
 }
 
 }  // namespace
+
+void writeIndent(size_t depth, Writer& out) {
+    for (size_t i = 0; i < depth; ++i) out.writeByte('\t');
+}
 
 bool isLaidOut(const Type& type) {
     const Type& plain = bare(type);

@@ -11,6 +11,8 @@ namespace shardd::formats {
 /// maps and arrays of nested values take a line an element, `depth` tabs in and one more.
 void writePrettyJson(std::string_view compact, const Type& type, size_t depth, Writer& out);
 
+void writeIndent(size_t depth, Writer& out);
+
 /// Whether that makes a difference.
 bool isLaidOut(const Type& type);
 

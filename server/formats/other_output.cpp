@@ -28,12 +28,6 @@ public:
         }
     }
 
-    void totals(const Block&, Writer&) override {}
-
-    void extremes(const Block&, Writer&) override {}
-
-    void end(const ResultSummary&, Writer&) override {}
-
 private:
     const OutputSettings settings_;
     std::optional<ColumnTexts> texts_;
@@ -45,34 +39,32 @@ class TskvOutput final : public OutputFormat {
 public:
     explicit TskvOutput(const OutputSettings& settings) : settings_(settings) {}
 
-    void header(const Block& header, Writer&) override { texts_.emplace(header, settings_.text); }
+    void header(const Block& header, Writer&) override {
+        texts_.emplace(header, settings_.text);
+        for (const NamedColumn& column : header.columns) {
+            Writer name;
+            writeEscaped(column.name, name);
+            std::string& begin = begins_.emplace_back();
+            for (const char c : name.view()) begin += c == '=' ? std::string("\\=") : std::string(1, c);
+            begin += '=';
+        }
+    }
 
     void rows(const Block& block, Writer& out) override {
         for (size_t row = 0; row < block.rows; ++row) {
             for (size_t i = 0; i < texts_->size(); ++i) {
                 if (i > 0) out.writeByte('\t');
-                Writer name;
-                writeEscaped(block.columns[i].name, name);
-                for (const char c : name.view()) {
-                    if (c == '=') out.writeByte('\\');
-                    out.writeByte(static_cast<uint8_t>(c));
-                }
-                out.writeByte('=');
+                out.writeBytes(begins_[i]);
                 texts_->write(block, i, row, TextStyle::Escaped, out);
             }
             out.writeByte('\n');
         }
     }
 
-    void totals(const Block&, Writer&) override {}
-
-    void extremes(const Block&, Writer&) override {}
-
-    void end(const ResultSummary&, Writer&) override {}
-
 private:
     const OutputSettings settings_;
     std::optional<ColumnTexts> texts_;
+    std::vector<std::string> begins_;  ///< "name=" of each column
 };
 
 /// Every value on a line of its own, with its column's name.
@@ -103,8 +95,6 @@ public:
         out.writeByte('\n');
         writeRow(block, 1, "Max:", out);
     }
-
-    void end(const ResultSummary&, Writer&) override {}
 
 private:
     void writeRow(const Block& block, size_t row, const std::string& title, Writer& out) {
@@ -142,10 +132,6 @@ public:
         writeBlock(block, NativeOptions{}, out);
     }
 
-    void totals(const Block&, Writer&) override {}
-
-    void extremes(const Block&, Writer&) override {}
-
     void end(const ResultSummary&, Writer& out) override {
         if (is_empty_ && !header_.columns.empty()) writeBlock(header_, NativeOptions{}, out);
     }
@@ -160,12 +146,6 @@ public:
     void header(const Block&, Writer&) override {}
 
     void rows(const Block&, Writer&) override {}
-
-    void totals(const Block&, Writer&) override {}
-
-    void extremes(const Block&, Writer&) override {}
-
-    void end(const ResultSummary&, Writer&) override {}
 };
 
 template <typename Format>

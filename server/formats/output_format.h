@@ -35,10 +35,11 @@ public:
 
     virtual void header(const Block& header, Writer& out) = 0;
     virtual void rows(const Block& block, Writer& out) = 0;
-    virtual void totals(const Block& block, Writer& out) = 0;
+    // Many formats have no place for these.
+    virtual void totals(const Block& /*block*/, Writer& /*out*/) {}
     /// Two rows: the least and the largest values.
-    virtual void extremes(const Block& block, Writer& out) = 0;
-    virtual void end(const ResultSummary& summary, Writer& out) = 0;
+    virtual void extremes(const Block& /*block*/, Writer& /*out*/) {}
+    virtual void end(const ResultSummary& /*summary*/, Writer& /*out*/) {}
 };
 
 using OutputFormatPtr = std::unique_ptr<OutputFormat>;

@@ -17,6 +17,7 @@ RowInput::RowInput(const Block& header, std::shared_ptr<ByteSource> source, cons
         const NamedColumn& column = header.columns[i];
         texts_.push_back(valueText(column.type, settings.text));
         takes_null_.push_back(removeLowCardinality(column.type)->kind() == TypeKind::Nullable);
+        is_text_.push_back(removeNullable(removeLowCardinality(column.type))->isString());
         by_name_.emplace(column.name, i);
     }
 }
@@ -24,6 +25,24 @@ RowInput::RowInput(const Block& header, std::shared_ptr<ByteSource> source, cons
 std::optional<size_t> RowInput::findColumn(std::string_view name) const {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+}
+
+RowInput::FieldOrder RowInput::ownOrder() const {
+    FieldOrder order;
+    for (size_t i = 0; i < columns(); ++i) order.push_back(i);
+    return order;
+}
+
+RowInput::FieldOrder RowInput::orderOf(const std::vector<std::string>& names) const {
+    if (!settings().with_names_use_header) return ownOrder();
+    FieldOrder order;
+    for (const std::string& name : names) {
+        const auto column = findColumn(name);
+        if (!column && !settings().skip_unknown_fields)
+            throw Error(ErrorCode::INCORRECT_DATA, "Unknown field found in the header: '{}'", name);
+        order.push_back(column);
+    }
+    return order;
 }
 
 void RowInput::check(TextResult result, size_t column, const char* from, const TextInput& in) const {

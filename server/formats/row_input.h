@@ -42,10 +42,19 @@ protected:
 
     bool takesNull(size_t column) const { return takes_null_[column]; }
 
+    bool isText(size_t column) const { return is_text_[column]; }
+
     /// Throws what `result` says of the value of `column` that begins at `from`.
     void check(TextResult result, size_t column, const char* from, const TextInput& in) const;
 
     std::optional<size_t> findColumn(std::string_view name) const;
+
+    /// The column of each field of a row; nothing for a field that nobody wants.
+    using FieldOrder = std::vector<std::optional<size_t>>;
+
+    FieldOrder ownOrder() const;
+    /// As a header names the fields. Errors: INCORRECT_DATA for an unknown name that may not be skipped.
+    FieldOrder orderOf(const std::vector<std::string>& names) const;
 
 private:
     struct Building {
@@ -64,6 +73,7 @@ private:
     const InputSettings settings_;
     std::vector<ValueTextPtr> texts_;
     std::vector<bool> takes_null_;
+    std::vector<bool> is_text_;
     std::map<std::string, size_t, std::less<>> by_name_;
     std::vector<std::optional<Value>> values_;
     std::string buffer_;

@@ -15,9 +15,7 @@ public:
                    std::shared_ptr<ByteSource> source,
                    const InputSettings& settings,
                    Heading heading)
-        : RowInput(header, std::move(source), settings), heading_(heading) {
-        for (size_t i = 0; i < columns(); ++i) order_.push_back(i);
-    }
+        : RowInput(header, std::move(source), settings), heading_(heading), order_(ownOrder()) {}
 
 protected:
     virtual TextResult readWord(TextInput& in, std::string& word) const = 0;
@@ -31,14 +29,7 @@ protected:
         if (heading_ == Heading::None) return;
         const std::vector<std::string> names = readWords(in);
         if (heading_ == Heading::NamesAndTypes) readWords(in);
-        if (!settings().with_names_use_header) return;
-        order_.clear();
-        for (const std::string& name : names) {
-            const auto column = findColumn(name);
-            if (!column && !settings().skip_unknown_fields)
-                throw Error(ErrorCode::INCORRECT_DATA, "Unknown field found in the header: '{}'", name);
-            order_.push_back(column);
-        }
+        order_ = orderOf(names);
     }
 
     bool readRow(TextInput& in) override {
@@ -74,8 +65,7 @@ private:
     }
 
     const Heading heading_;
-    std::vector<std::optional<size_t>>
-        order_;  ///< the column of each field; nothing for one that nobody wants
+    FieldOrder order_;
 };
 
 class TsvInput final : public SeparatedInput {

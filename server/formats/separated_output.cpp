@@ -1,6 +1,7 @@
 #include <span>
 
 #include "common/columns/tuple_column.h"
+#include "server/formats/heading.h"
 #include "server/formats/output_format.h"
 #include "server/formats/quoting.h"
 
@@ -9,8 +10,6 @@ namespace shardd::formats {
 namespace {
 
 constexpr const char* kTsvType = "text/tab-separated-values; charset=UTF-8";
-
-enum class Heading : uint8_t { None, Names, NamesAndTypes };
 
 /// Rows on lines, totals and extremes behind an empty line each.
 class SeparatedOutput : public OutputFormat {
@@ -36,8 +35,6 @@ public:
     }
 
     void extremes(const Block& block, Writer& out) override { totals(block, out); }
-
-    void end(const ResultSummary&, Writer&) override {}
 
 protected:
     virtual void writeRow(const Block& block, size_t row, Writer& out) = 0;

@@ -140,6 +140,14 @@ TEST(InputFormatTest, settings) {
     settings.skip_unknown_fields = false;
     EXPECT_EQ(readAll("JSONEachRow", R"({"u":1})", settings),
               "117 Unknown field found while parsing JSONEachRow format: u: (at row 1)");
+    // All formats with a header keep the same two settings.
+    for (const auto& [format, text] : {std::pair("TSVWithNames", "c\tx\n1\t2\n"),
+                                       std::pair("JSONCompactEachRowWithNames", "[\"c\",\"x\"]\n[1,2]")})
+        EXPECT_EQ(readAll(format, text, settings).substr(0, 45), "117 Unknown field found in the header: 'x'") << format;
+    settings.with_names_use_header = false;
+    for (const auto& [format, text] : {std::pair("TSVWithNames", "c\tb\ta\n1\t2\t3\n"),
+                                       std::pair("JSONCompactEachRowWithNames", "[\"c\",\"b\",\"a\"]\n[1,\"2\",3]")})
+        EXPECT_EQ(readAll(format, text, settings), "1|2|3\n") << format;
     settings.csv_delimiter = ';';
     settings.csv_empty_as_default = false;
     EXPECT_EQ(readAll("CSV", "1;\"x\";2\n", settings), "1|x|2\n");
