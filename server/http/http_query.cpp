@@ -360,6 +360,7 @@ private:
 
     void take(session::QueryOutput& output) {
         using Kind = session::QueryOutput::Kind;
+        const MemoryScope scope(channel_->budget.get());
         switch (output.kind) {
             case Kind::Header:
                 return openFormat(output.block);
@@ -416,6 +417,7 @@ private:
     }
 
     void end() {
+        const MemoryScope scope(channel_->budget.get());
         Writer out;
         if (format_) {
             const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;

@@ -121,9 +121,12 @@ ResponseWriter::ResponseWriter(net::HTTPServerRequest& request,
 
 ResponseWriter::~ResponseWriter() = default;
 
-void ResponseWriter::header(const std::string& name, const std::string& value) {
+void ResponseWriter::header(const std::string& name, std::string value) {
+    // What a client chose (an id, a format's name) must not end the header and begin another.
+    for (char& letter : value)
+        if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F) letter = ' ';
     if (impl_->head_open)
-        impl_->late_headers[name] = value;
+        impl_->late_headers[name] = std::move(value);
     else if (!impl_->plain)
         impl_->response.set(name, value);
 }
@@ -181,6 +184,7 @@ void ResponseWriter::fail(int code, const std::string& text) {
     header("X-ClickHouse-Exception-Code", std::to_string(code));
     own.sendHead();
     own.sendBody(std::exchange(own.held, {}));
+    own.plain->flush();  // the error has a chunk of its own: clients read it from one piece
     // The mark, the tag that the head has named, the text, its length, and the same backwards.
     own.sendBody(fmt::format("\r\n__exception__\r\n{0}\r\n{1}{2} {0}\r\n__exception__\r\n", own.tag, text,
                              text.size()));

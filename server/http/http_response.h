@@ -35,7 +35,7 @@ public:
     ResponseWriter& operator=(const ResponseWriter&) = delete;
 
     /// Before the head is sent.
-    void header(const std::string& name, const std::string& value);
+    void header(const std::string& name, std::string value);
 
     /// A header X-ClickHouse-Progress, sent at once; afterwards the status is 200 whatever happens.
     void progress(const std::string& value);
