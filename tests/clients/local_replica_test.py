@@ -68,6 +68,19 @@ class LocalReplicaTest(unittest.TestCase):
                     self.assertEqual(here, there)
                     self.assertNotEqual(here, "")
 
+    def test_what_holds_on_one_level_only(self):
+        """A table over a table over shards: skipping is asked of the outer one, whose shard is here; the inner one has no key in WHERE."""
+        for node in (self.asked, self.other):
+            client(node, "CREATE TABLE inner (k UInt64, g String) ENGINE = Distributed(both, default, local, sipHash64(g))")
+            self.addCleanup(client, node, "DROP TABLE inner")
+        client(self.asked, "CREATE TABLE outer (k UInt64, g String) ENGINE = Distributed(both, default, inner, k)")
+        self.addCleanup(client, self.asked, "DROP TABLE outer")
+        skip = ["optimize_skip_unused_shards = 1", "force_optimize_skip_unused_shards = 1"]
+        one = ["optimize_skip_unused_shards_nesting = 1", "force_optimize_skip_unused_shards_nesting = 1"]
+        for place in ("prefer_localhost_replica = 1", "prefer_localhost_replica = 0"):
+            self.assertEqual(self.ask("SELECT count() FROM outer WHERE k = 4", *skip, *one, place), "1\n")
+            self.assertEqual(self.ask("SELECT count() FROM outer WHERE k = 4", *skip, place), 507)
+
     def test_no_connection_is_made_to_itself(self):
         self.asked.stop()
         self.asked.start()

@@ -1,4 +1,5 @@
 """INSERT into Distributed tables that is acknowledged before the shards have the rows: nothing of it is lost."""
+import functools
 import signal
 import subprocess
 import threading
@@ -7,6 +8,9 @@ import unittest
 
 from tests.support.driver import ask as client, has_driver
 from tests.support.node import Node, free_ports
+from tests.support.waiting import wait_until
+
+wait_for = functools.partial(wait_until, seconds=30)
 
 #: Queues are looked at often, so that tests take seconds.
 QUICK = "profiles: {default: {distributed_background_insert_sleep_time_ms: 20, distributed_background_insert_max_sleep_time_ms: 200, connections_with_failover_max_tries: 1}}\n"
@@ -18,15 +22,6 @@ def topology(ports, internal_replication=0, replicas=1, extra=""):
         members = ", ".join(f"{{host: 127.0.0.1, port: {port}}}" for port in ports[i:i + replicas])
         shards.append(f"      - internal_replication: {internal_replication}\n        replica: [{members}]")
     return QUICK + "remote_servers:\n  c:\n    shard:\n" + "\n".join(shards) + "\n" + extra
-
-
-def wait_for(condition, seconds=30):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return condition()
 
 
 def queued(node, column="data_files"):
@@ -126,7 +121,7 @@ class AsyncInsertTest(unittest.TestCase):
             finally:
                 stopping.set()
                 writer.join()
-            self.assertTrue(wait_for(lambda: queued(cluster.initiator) == 0, 60))
+            self.assertTrue(wait_for(lambda: queued(cluster.initiator) == 0, seconds=60))
             counted = {}
             for shard in cluster.shards:
                 for line in client(shard, "SELECT v, id, count() FROM t GROUP BY v, id").splitlines():

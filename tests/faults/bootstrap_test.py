@@ -1,14 +1,17 @@
 """Nodes that form their cluster by rank: who is let in, what a half-formed group answers, and what happens when ranks die."""
+import functools
 import os
 import pathlib
 import signal
 import socket
 import struct
 import tempfile
-import time
 import unittest
 
 from tests.support.node import Node, client, free_ports, has_clickhouse_client
+from tests.support.waiting import wait_until
+
+wait_for = functools.partial(wait_until, seconds=60)
 
 NAME = "band"
 NOT_FORMED, TIMED_OUT, REFUSED, OTHER_CLUSTER, OTHER_SECRET = 667, 159, 318, 714, 516
@@ -33,16 +36,6 @@ def refusal(node, query=f"SELECT count() FROM cluster('{NAME}', system.one)"):
     words = (done.stderr or done.stdout).decode(errors="replace")
     code = next((int(line.split()[1].rstrip(".")) for line in words.splitlines() if line.startswith("Code: ")), 0)
     return code, words
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    return None
 
 
 def activity(node):

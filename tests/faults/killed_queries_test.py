@@ -8,6 +8,7 @@ import time
 import unittest
 
 from tests.support.node import Node
+from tests.support.waiting import wait_until
 
 try:
     from clickhouse_driver import Client
@@ -126,12 +127,8 @@ class KilledQueriesTest(unittest.TestCase):
         killer.disconnect()
 
     def wait_for(self, condition, what):
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if condition():
-                return
-            time.sleep(0.05)
-        self.fail(what())
+        if not wait_until(condition, seconds=20):
+            self.fail(what())
 
     def test_everything_comes_back(self):
         # Twice: what is kept on purpose (decoded columns, threads) is there after the first time.

@@ -7,6 +7,7 @@ import time
 import unittest
 
 from tests.support.node import BINARY, Node
+from tests.support.waiting import wait_until
 
 
 def run(*arguments, timeout=30):
@@ -105,12 +106,8 @@ class LifecycleTest(unittest.TestCase):
 
     @staticmethod
     def wait_for(node, text):
-        for _ in range(100):
-            log = node.home / "shardd.log"
-            if log.exists() and text in log.read_text(errors="replace"):
-                return True
-            time.sleep(0.05)
-        return False
+        log = node.home / "shardd.log"
+        return wait_until(lambda: log.exists() and text in log.read_text(errors="replace"), seconds=5)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ def running_queries(node):
 
 
 def wait_until(condition, seconds=10):
+    """What `condition` gives once it is true, or gave last when the time is up."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
+    while True:
+        found = condition()
+        if found or time.monotonic() > deadline:
+            return found
         time.sleep(0.05)
-    return False

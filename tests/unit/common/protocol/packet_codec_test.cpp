@@ -360,5 +360,11 @@ TEST(Interserver, TheHashOfACapturedInitiator) {
     EXPECT_EQ(queries, 2);
 }
 
+// RFC 4231, test case 2.
+TEST(InterserverTest, hmac) {
+    EXPECT_EQ(toHex(hmacSha256("Jefe", "what do ya want for nothing?")),
+              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
 }  // namespace
 }  // namespace shardd::protocol

@@ -153,13 +153,5 @@ TEST(MessagesTest, sealsProveTheSecretOnceAndInOneDirection) {
     EXPECT_EQ(open.open(open.seal("one").substr(4)), "one");
 }
 
-// RFC 4231, test case 2.
-TEST(MessagesTest, hmac) {
-    std::string hex;
-    for (const char c : hmacSha256("Jefe", "what do ya want for nothing?"))
-        hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-    EXPECT_EQ(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-}
-
 }  // namespace
 }  // namespace shardd::bootstrap

@@ -29,6 +29,10 @@ struct KeyCase {
     Rows keys;  // three different ones
 };
 
+void PrintTo(const KeyCase& c, std::ostream* out) {
+    for (const std::string& type : c.types) *out << type << ' ';
+}
+
 class KeyLayouts : public HashAggregateTest, public testing::WithParamInterface<KeyCase> {};
 
 TEST_P(KeyLayouts, GroupsByEveryKindOfKey) {
