@@ -7,21 +7,13 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/plain_numbers.h"
 
 namespace shardd {
 
 namespace {
 
 thread_local MemoryBudget* current_budget = nullptr;
-
-/// "12.13 MiB".
-std::string readableBytes(uint64_t bytes) {
-    constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    auto value = static_cast<double>(bytes);
-    size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-    return fmt::format("{:.2f} {}", value, kUnits[unit]);
-}
 
 /// "query 1234-…" is the Query memory limit, "user anna" the User one; that of all of them is the total.
 std::string_view limitName(std::string_view budget) {

@@ -4,6 +4,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include "common/base/error.h"
@@ -40,6 +41,16 @@ std::string sha256(std::string_view bytes) {
     if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
                    EVP_sha256(), nullptr) != 1)
         throw Error(ErrorCode::OPENSSL_ERROR, "OpenSSL cannot compute SHA-256");
+    digest.resize(size);
+    return digest;
+}
+
+std::string hmacSha256(std::string_view key, std::string_view bytes) {
+    std::string digest(EVP_MAX_MD_SIZE, '\0');
+    unsigned size = 0;
+    if (!HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
+              bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &size))
+        throw Error(ErrorCode::OPENSSL_ERROR, "OpenSSL cannot compute HMAC-SHA-256");
     digest.resize(size);
     return digest;
 }

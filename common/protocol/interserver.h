@@ -22,6 +22,9 @@ std::string interserverHash(const InterserverSecret& connection, const Query& qu
 /// SHA-256 of `bytes`, raw 32 bytes.
 std::string sha256(std::string_view bytes);
 
+/// HMAC-SHA-256 of `bytes`, raw 32 bytes.
+std::string hmacSha256(std::string_view key, std::string_view bytes);
+
 /// Equal, in a time that does not tell where the first difference is.
 bool equalInConstantTime(std::string_view left, std::string_view right);
 

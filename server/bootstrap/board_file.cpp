@@ -21,7 +21,7 @@ std::string systemWords() { return std::generic_category().message(errno); }
 
 /// Of a file without a secret, too, the seal tells a torn one.
 std::string sealOf(std::string_view secret, std::string_view payload) {
-    return secret.empty() ? protocol::sha256(payload) : hmacSha256(secret, payload);
+    return secret.empty() ? protocol::sha256(payload) : protocol::hmacSha256(secret, payload);
 }
 
 Error wrong(std::string_view what) { return Error(ErrorCode::INCORRECT_DATA, "Bootstrap file: {}", what); }
@@ -132,6 +132,7 @@ std::string LockedFile::read() const {
     while (done < bytes.size()) {
         const ssize_t got =
             ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+        if (got < 0 && errno == EINTR) continue;
         if (got < 0)
             throw Error(ErrorCode::CANNOT_READ_FROM_FILE_DESCRIPTOR, "Cannot read {}: {}", path_,
                         systemWords());
@@ -147,6 +148,7 @@ void LockedFile::write(std::string_view bytes) {
     while (done < bytes.size()) {
         const ssize_t put =
             ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+        if (put < 0 && errno == EINTR) continue;
         if (put < 0)
             throw Error(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR, "Cannot write {}: {}", path_,
                         systemWords());

@@ -174,9 +174,7 @@ void Bootstrap::Impl::publishFormed() {
         cluster::Replica& replica = *formed->shards[i].replicas.front();
         const bool active = group->isActive(ranks[i]);
         if (replica.isActive() == active) continue;
-        if (replica.isActive())
-            kLog.warning("{} {}", describe(group->members().at(ranks[i]).member),
-                         active ? "is back" : "does not answer");
+        if (!active) kLog.warning("{} does not answer", describe(group->members().at(ranks[i]).member));
         replica.setActive(active);
     }
 }

@@ -1,8 +1,5 @@
 #include "server/bootstrap/messages.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include "common/protocol/interserver.h"
 
 namespace shardd::bootstrap {
@@ -214,16 +211,6 @@ Answer decodeAnswer(Reader& in) {
     return answer;
 }
 
-std::string hmacSha256(std::string_view key, std::string_view bytes) {
-    unsigned char result[EVP_MAX_MD_SIZE];
-    unsigned int size = 0;
-    const unsigned char* done =
-        HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-             reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), result, &size);
-    SHARDD_CHECK(done != nullptr && size == kSealBytes);
-    return {reinterpret_cast<const char*>(result), size};
-}
-
 FrameSealer::FrameSealer(std::string_view secret,
                          Side side,
                          std::string_view host_nonce,
@@ -233,14 +220,14 @@ FrameSealer::FrameSealer(std::string_view secret,
     salt += static_cast<char>(side);
     salt += host_nonce;
     salt += node_nonce;
-    key_ = hmacSha256(secret, salt);
+    key_ = protocol::hmacSha256(secret, salt);
 }
 
 std::string FrameSealer::sealOf(std::string_view payload) {
     Writer bytes;
     bytes.writeFixed(number_++);
     bytes.writeBytes(payload);
-    return hmacSha256(key_, bytes.view());
+    return protocol::hmacSha256(key_, bytes.view());
 }
 
 std::string FrameSealer::seal(std::string_view payload) {

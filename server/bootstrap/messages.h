@@ -84,9 +84,6 @@ Beat decodeBeat(Reader& in);
 Answer decodeAnswer(Reader& in);
 Member decodeMember(Reader& in);
 
-/// SHA-256 HMAC, 32 raw bytes.
-std::string hmacSha256(std::string_view key, std::string_view bytes);
-
 /// Frames of one connection, in one direction: length (UInt32), payload, and with a secret 32 bytes that
 /// prove it, bound to both nonces, the direction and the number of the frame.
 class FrameSealer {

@@ -1,9 +1,9 @@
 #include "server/cluster/insert_queue.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/base/log.h"
+#include "common/base/plain_numbers.h"
 #include "server/cluster/replica_choice.h"
 #include "server/cluster/shard_query.h"
 
@@ -16,17 +16,10 @@ constexpr std::string_view kEnding = ".bin";
 constexpr std::chrono::minutes kErrorsHalfLife{5};
 constexpr uint64_t kMaxBatchFileBytes = uint64_t{16} << 20;
 
-std::optional<uint64_t> parseNumber(std::string_view text) {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
-
 /// "17.bin"
 std::optional<uint64_t> numberOfFile(std::string_view name) {
     if (!name.ends_with(kEnding)) return std::nullopt;
-    return parseNumber(name.substr(0, name.size() - kEnding.size()));
+    return parseUnsigned(name.substr(0, name.size() - kEnding.size()));
 }
 
 /// After these the files of a batch may pass one by one.
@@ -55,12 +48,12 @@ std::optional<QueueTarget> QueueTarget::parse(std::string_view name) {
     constexpr std::string_view kReplica = "replica";
     const size_t middle = name.find('_');
     if (!name.starts_with(kShard) || middle == std::string_view::npos) return std::nullopt;
-    const std::optional<uint64_t> shard = parseNumber(name.substr(kShard.size(), middle - kShard.size()));
+    const std::optional<uint64_t> shard = parseUnsigned(name.substr(kShard.size(), middle - kShard.size()));
     if (!shard || *shard == 0) return std::nullopt;
     const std::string_view rest = name.substr(middle + 1);
     if (rest == "all_replicas") return QueueTarget{.shard = *shard - 1, .replica = std::nullopt};
     if (!rest.starts_with(kReplica)) return std::nullopt;
-    const std::optional<uint64_t> replica = parseNumber(rest.substr(kReplica.size()));
+    const std::optional<uint64_t> replica = parseUnsigned(rest.substr(kReplica.size()));
     if (!replica || *replica == 0) return std::nullopt;
     return QueueTarget{.shard = *shard - 1, .replica = *replica - 1};
 }
@@ -155,13 +148,13 @@ bool InsertQueue::splitsBatches() const {
         context_->service->profile()->distributed_background_insert_split_batch_on_failure);
 }
 
-std::optional<SendTask::Time> InsertQueue::run() {
+void InsertQueue::run() {
     {
         const std::lock_guard lock(mutex_);
         due_.reset();
-        if (stopped_ || pending_.empty()) return std::nullopt;
+        if (stopped_ || pending_.empty()) return;
     }
-    if (context_->blocked) return std::nullopt;  // START wakes us
+    if (context_->blocked) return;  // START wakes us
     std::chrono::milliseconds pause = firstPause();
     {
         // Somebody flushes: what is left then is for later.
@@ -181,10 +174,9 @@ std::optional<SendTask::Time> InsertQueue::run() {
     }
     {
         const std::lock_guard lock(mutex_);
-        if (stopped_ || pending_.empty()) return std::nullopt;
+        if (stopped_ || pending_.empty()) return;
     }
     schedule(pause);
-    return std::nullopt;
 }
 
 void InsertQueue::flush(Deadline deadline) {
@@ -290,7 +282,7 @@ InsertQueue::Numbers InsertQueue::unfinishedBatch() const {
     const std::lock_guard lock(mutex_);
     for (size_t from = 0; from < text.size();) {
         const size_t end = std::min(text.find('\n', from), text.size());
-        const std::optional<uint64_t> number = parseNumber(std::string_view(text).substr(from, end - from));
+        const std::optional<uint64_t> number = parseUnsigned(std::string_view(text).substr(from, end - from));
         if (!number || (!pending_.contains(*number) && !numbers.empty())) return {};
         if (pending_.contains(*number)) numbers.push_back(*number);
         from = end + 1;

@@ -92,7 +92,7 @@ public:
 
     QueueStatus status() const;
 
-    std::optional<Time> run() override;
+    void run() override;
 
 private:
     using Numbers = std::vector<uint64_t>;

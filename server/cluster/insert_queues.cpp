@@ -5,23 +5,13 @@
 #include <utility>
 
 #include "common/base/log.h"
+#include "common/base/plain_numbers.h"
 
 namespace shardd::cluster {
 
 namespace {
 
 constexpr Log kLog("cluster");
-
-std::string readableBytes(uint64_t bytes) {
-    static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    auto value = static_cast<double>(bytes);
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < std::size(kUnits)) {
-        value /= 1024;
-        ++unit;
-    }
-    return fmt::format("{:.2f} {}", value, kUnits[unit]);
-}
 
 Error tooManyBytes(uint64_t bytes, std::string_view setting, uint64_t limit) {
     return Error(ErrorCode::DISTRIBUTED_TOO_MANY_PENDING_BYTES,

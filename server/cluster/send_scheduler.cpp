@@ -76,13 +76,11 @@ void SendScheduler::work(const std::shared_ptr<State>& kept) {
         // Another thread watches the clock of the next one meanwhile.
         if (!state.waiting.empty()) state.changed.notify_one();
         lock.unlock();
-        std::optional<SendTask::Time> again;
         if (const std::shared_ptr<SendTask> alive = task.lock()) {
             const MemoryScope scope(state.budget.get());
-            again = alive->run();
+            alive->run();
         }
         lock.lock();
-        if (again && !state.stopped) state.waiting.emplace(*again, task);
     }
 }
 

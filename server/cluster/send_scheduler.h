@@ -2,13 +2,12 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
 
 #include "common/base/memory_budget.h"
 
 namespace shardd::cluster {
 
-/// Work that comes back: sends what waits and says when it wants to be called again.
+/// Work that comes back: sends what waits, and schedules itself again.
 class SendTask {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -16,7 +15,7 @@ public:
     virtual ~SendTask() = default;
 
     /// Called on one of the scheduler's threads; must not throw.
-    virtual std::optional<Time> run() = 0;
+    virtual void run() = 0;
 };
 
 /// The threads that send what Distributed tables have queued, for all tables of a server.

@@ -113,6 +113,7 @@ struct Daemon::Impl {
     void loadTables(const QueryServices& services);
     void withholdBootstrap();
     void prepareTls();
+    bool listenOnAll(uint16_t& port, std::string_view what, const std::function<uint16_t(const std::string&)>& open);
     uint16_t listenOn(uint16_t port, std::shared_ptr<const net::Tls> tls);
     void listen();
     void listenHttp();
@@ -247,6 +248,8 @@ void Daemon::Impl::reload() {
     const std::lock_guard lock(reload_mutex);
     try {
         Config fresh = readConfig(options);
+        // Read once before either is in force: a certificate that cannot be read leaves both as they were.
+        const net::Tls readable(net::Tls::Side::Client, tlsOptions(fresh.tls_client));
         if (tls_server) tls_server->replace(tlsOptions(fresh.tls_server));
         tls_client->replace(tlsOptions(fresh.tls_client));
         logging.apply(fresh.logger);
@@ -259,33 +262,44 @@ void Daemon::Impl::reload() {
     }
 }
 
-/// One port on all addresses; the number in use.
-uint16_t Daemon::Impl::listenOn(uint16_t port, std::shared_ptr<const net::Tls> tls) {
-    session::SessionOptions session_options;
-    session_options.display_name = config->display_name.empty() ? hostName() : config->display_name;
-    session_options.time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone;
-    if (config->http_port) session_options.http_port = *config->http_port;
+/// Opens one port on all addresses of listen_host: `open` listens on one and tells the number in use, which the
+/// others take when `port` was 0. False when none could be had, which only listen_try allows.
+bool Daemon::Impl::listenOnAll(uint16_t& port,
+                               std::string_view what,
+                               const std::function<uint16_t(const std::string&)>& open) {
     bool listens = false;
     for (const std::string& address : config->listen_host) {
         try {
-            servers.push_back(std::make_unique<session::SessionServer>(
-                network->context(),
-                net::ListenerOptions{.host = address,
-                                     .port = port,
-                                     .backlog = static_cast<int>(config->listen_backlog),
-                                     .max_connections = config->max_connections,
-                                     .tls = tls},
-                host, session_options));
+            port = open(address);
         } catch (const Error& error) {
             if (!config->listen_try) throw;
             kLog.warning("{}", error.message());
             continue;
         }
-        port = servers.back()->port();  // 0 chose one: the other addresses take the same
         listens = true;
-        kLog.info("listening on {} port {}{}", address, port, tls ? " (TLS)" : "");
+        kLog.info("{} {} port {}", what, address, port);
     }
-    if (!listens)
+    return listens;
+}
+
+/// The native protocol; the number in use.
+uint16_t Daemon::Impl::listenOn(uint16_t port, std::shared_ptr<const net::Tls> tls) {
+    session::SessionOptions session_options;
+    session_options.display_name = config->display_name.empty() ? hostName() : config->display_name;
+    session_options.time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone;
+    if (config->http_port) session_options.http_port = *config->http_port;
+    const auto open = [&](const std::string& address) {
+        servers.push_back(std::make_unique<session::SessionServer>(
+            network->context(),
+            net::ListenerOptions{.host = address,
+                                 .port = port,
+                                 .backlog = static_cast<int>(config->listen_backlog),
+                                 .max_connections = config->max_connections,
+                                 .tls = tls},
+            host, session_options));
+        return servers.back()->port();
+    };
+    if (!listenOnAll(port, tls ? "listening with TLS on" : "listening on", open))
         throw Error(ErrorCode::NETWORK_ERROR, "None of the addresses in listen_host can be listened on");
     return port;
 }
@@ -306,18 +320,11 @@ void Daemon::Impl::listenHttp() {
     wanted.display_name = config->display_name.empty() ? hostName() : config->display_name;
     wanted.version = kAnsweredVersion;
     wanted.time_zone = config->timezone.empty() ? machineTimeZone() : config->timezone;
-    for (const std::string& address : config->listen_host) {
+    listenOnAll(wanted.port, "listening for HTTP on", [&](const std::string& address) {
         wanted.host = address;
-        try {
-            http_servers.push_back(std::make_unique<http::HttpServer>(wanted, host));
-        } catch (const Error& error) {
-            if (!config->listen_try) throw;
-            kLog.warning("{}", error.message());
-            continue;
-        }
-        wanted.port = http_servers.back()->port();  // 0 chose one: the other addresses take the same
-        kLog.info("listening for HTTP on {} port {}", address, wanted.port);
-    }
+        http_servers.push_back(std::make_unique<http::HttpServer>(wanted, host));
+        return http_servers.back()->port();
+    });
     for (auto& server : http_servers) server->start();
 }
 
