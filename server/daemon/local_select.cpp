@@ -30,11 +30,10 @@ storage::TablePtr makeTable(const std::string& name, const std::vector<Block>& b
     return table;
 }
 
-/// The settings of the query that asks, changed as they would be for a shard.
+/// The settings that a shard would have: what is not sent to shards is the initiator's alone, here too.
 Settings settingsOf(const RunningQuery& running, const storage::RemoteQuery& query) {
     Settings settings = running.currentSettings();
-    settings.reset("limit");
-    settings.reset("offset");
+    for (const SettingChange& change : settings.changed()) settings.reset(change.name);
     for (const auto& [name, value] : query.settings) settings.set(name, value);
     return settings;
 }
@@ -93,13 +92,11 @@ storage::RemoteStreamPtr selectHere(const QueryServices& services,
     const RunningQueryPtr running = services.processes->current();
     if (!running) return nullptr;
     plan::PlannerContext context = makeContext(services, *running, query, part);
-    exec::ExecSettings settings = execSettings(context.settings);
-    if (const uint64_t most = services.config()->shardd.worker_threads)
-        settings.max_threads = std::min<size_t>(settings.max_threads, most);
+    const exec::ExecSettings settings = operatorSettings(context.settings, services, running->user);
     auto plan = [text = query.text, context = std::move(context)](exec::QueryContext& own) {
         return makePlan(text, context, own);
     };
-    return exec::makeLocalStream({*services.pool, running->memory, settings, std::move(plan)}, query,
+    return exec::makeLocalStream({*services.pool, running->memory, settings, running->temporary, std::move(plan)}, query,
                                  part.shard);
 }
 

@@ -36,6 +36,8 @@ struct RunningQuery {
     Settings settings;
     std::shared_ptr<const User> account;
     std::shared_ptr<MemoryBudget> memory;
+    /// Of all its parts that run here, with one quota; set before anything runs.
+    exec::TemporarySpace temporary;
     std::shared_ptr<session::QueryChannel> channel;
     /// What it does with other machines; never null.
     storage::DistributedActivityPtr activity = std::make_shared<storage::DistributedActivity>();

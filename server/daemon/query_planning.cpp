@@ -162,6 +162,14 @@ sql::ParserLimits parserLimits(const Settings& settings) {
             .max_ast_elements = settings->max_ast_elements};
 }
 
+exec::ExecSettings operatorSettings(const Settings& settings, const QueryServices& services, const std::string& user) {
+    exec::ExecSettings result = execSettings(settings);
+    result.bytes_left_to_user = services.processes->bytesLeft(user);
+    if (const uint64_t most = services.config()->shardd.worker_threads)
+        result.max_threads = std::min<size_t>(result.max_threads, most);
+    return result;
+}
+
 ColumnPtr castColumn(const ColumnPtr& column,
                      const TypePtr& from,
                      const TypePtr& to,

@@ -32,6 +32,9 @@ void applySettingChanges(const sql::SettingChanges& changes,
 
 sql::ParserLimits parserLimits(const Settings& settings);
 
+/// What operators keep to, with what `user` and this server still leave.
+exec::ExecSettings operatorSettings(const Settings& settings, const QueryServices& services, const std::string& user);
+
 /// A column of type `from` as one of type `to`, as CAST does it.
 ColumnPtr castColumn(const ColumnPtr& column,
                      const TypePtr& from,

@@ -105,9 +105,9 @@ void sendLogLine(const StatementContext& query, Priority priority, const char* s
     line.send(query.channel, QueryOutput::Kind::Log);
 }
 
-/// Whether the client asked for lines of this priority (send_logs_level).
-bool wantsLogs(const StatementContext& query, Priority priority) {
-    switch (query.running->currentSettings()->send_logs_level) {
+/// Whether a client that asked for send_logs_level = `level` wants lines of this priority.
+bool wantsLogs(LogsLevel level, Priority priority) {
+    switch (level) {
         case LogsLevel::Trace:
         case LogsLevel::Debug:
         case LogsLevel::Test:
@@ -184,6 +184,7 @@ std::string lineOf(const storage::ReadActivity& read, const ShardAnswer& shard) 
 void sendInitiatorTrailer(const StatementContext& query, const std::vector<storage::ReadActivity>& reads) {
     const storage::GroupFindings& findings = query.running->activity->findings;
     const std::string& host = query.services.host_name;
+    const Settings settings = query.running->currentSettings();
     uint64_t misplaced = findings.misplaced();
     Events events;
     std::vector<std::string> warnings;
@@ -192,7 +193,7 @@ void sendInitiatorTrailer(const StatementContext& query, const std::vector<stora
             addShardEvents(shard, events);
             events.increment(host, eventOf(shard.state), 1);
             misplaced += shard.misplaced_groups;
-            if (wantsLogs(query, Priority::Debug)) sendLogLine(query, Priority::Debug, "distributed", lineOf(read, shard));
+            if (wantsLogs(settings->send_logs_level, Priority::Debug)) sendLogLine(query, Priority::Debug, "distributed", lineOf(read, shard));
         }
         for (std::string& text : read.report->warnings()) warnings.push_back(std::move(text));
     }
@@ -202,9 +203,9 @@ void sendInitiatorTrailer(const StatementContext& query, const std::vector<stora
         warnings.push_back(std::move(text));
     for (const std::string& text : warnings) {
         kLog.warning("{}: {}", query.request.query_id, text);
-        if (wantsLogs(query, Priority::Warning)) sendLogLine(query, Priority::Warning, cluster::kTruthSource, text);
+        if (wantsLogs(settings->send_logs_level, Priority::Warning)) sendLogLine(query, Priority::Warning, cluster::kTruthSource, text);
     }
-    if (query.running->currentSettings()->send_profile_events) events.send(query.channel);
+    if (settings->send_profile_events) events.send(query.channel);
 }
 
 }  // namespace

@@ -13,44 +13,46 @@ namespace shardd::daemon {
 
 namespace {
 
-// Nothing but reading and settings in readonly mode, as ClickHouse has it.
-void checkReadonly(const sql::Statement& statement, const Settings& settings, const std::string& user) {
+// What creates, changes, renames, empties or drops: DDL.
+bool isDdl(const sql::Statement& statement) {
     using Kind = sql::Statement::Kind;
-    if (settings->readonly == 0) return;
     switch (statement.kind) {
-        case Kind::Insert:
         case Kind::Create:
         case Kind::Drop:
         case Kind::Rename:
         case Kind::Alter:
         case Kind::Delete:
         case Kind::Update:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Nothing but reading and settings in readonly mode, as ClickHouse has it.
+bool isReading(const sql::Statement& statement) {
+    using Kind = sql::Statement::Kind;
+    switch (statement.kind) {
+        case Kind::Insert:
         case Kind::Optimize:
         case Kind::CreateFunction:
         case Kind::Access:
         case Kind::System:
-            throw Error(ErrorCode::READONLY, "{}: Cannot execute query in readonly mode", user);
+            return false;
         default:
-            return;
+            return !isDdl(statement);
     }
 }
 
-// With allow_ddl = 0 nothing is created, changed, renamed, emptied or dropped.
+void checkReadonly(const sql::Statement& statement, const Settings& settings, const std::string& user) {
+    if (settings->readonly != 0 && !isReading(statement))
+        throw Error(ErrorCode::READONLY, "{}: Cannot execute query in readonly mode", user);
+}
+
 void checkDdl(const sql::Statement& statement, const Settings& settings, const std::string& user) {
-    using Kind = sql::Statement::Kind;
-    if (settings->allow_ddl) return;
-    switch (statement.kind) {
-        case Kind::Create:
-        case Kind::Drop:
-        case Kind::Rename:
-        case Kind::Alter:
-        case Kind::Delete:
-        case Kind::Update:
-            throw Error(ErrorCode::QUERY_IS_PROHIBITED,
-                        "Cannot execute query. DDL queries are prohibited for the user {}", user);
-        default:
-            return;
-    }
+    if (!settings->allow_ddl && isDdl(statement))
+        throw Error(ErrorCode::QUERY_IS_PROHIBITED,
+                    "Cannot execute query. DDL queries are prohibited for the user {}", user);
 }
 
 // The SETTINGS that hold for the whole query: behind the statement, or of its first SELECT.
@@ -121,16 +123,14 @@ void runStatement(const StatementContext& query) {
         return Settings::knows(name) ? std::optional(kept->get(name)) : std::nullopt;
     };
     query.running->memory->setLimit(settings->max_memory_usage);
-    query.context.settings = execSettings(settings);
-    query.context.settings.bytes_left_to_user = query.services.processes->bytesLeft(query.running->user);
-    query.context.temporary = {
+    query.context.settings = operatorSettings(settings, query.services, query.running->user);
+    query.running->temporary = {
         .files = &localFileSystem(),
         .path = query.services.config()->tmp_path,
         .quota = query.services.processes->makeDiskQuota(query.running->user, settings),
         .min_free_bytes = settings->min_free_disk_space_for_temporary_data,
         .codec = temporaryCodec(settings)};
-    if (const uint64_t most = query.services.config()->shardd.worker_threads)
-        query.context.settings.max_threads = std::min<size_t>(query.context.settings.max_threads, most);
+    query.context.temporary = query.running->temporary;
     const DeadlineTimer::Handle timer = startTimer(query, settings);
     dispatch(*statement, query);
     query.context.check();  // cancelled at the very end is cancelled

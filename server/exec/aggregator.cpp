@@ -166,11 +166,6 @@ Flow Aggregator::add(size_t worker_number, const Block& block) {
 void Aggregator::addDeferred(size_t worker_number, const Block& block, size_t call) {
     Worker& worker = *workers_[worker_number];
     const Input input = prepare(block, call);
-    if (!plan_.keys.empty()) {
-        addBlock(worker, input, KeyTable::Mode::Insert);
-        if (wantsToSpill(worker)) spill(worker);
-        return;
-    }
     if (!worker.single_row) worker.single_row = newSingleRow(worker);
     addStatesSingle(worker, input, worker.single_row);
 }

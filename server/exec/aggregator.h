@@ -32,7 +32,7 @@ struct AggregationPlan {
     plan::OverflowMode overflow = plan::OverflowMode::Throw;
     bool overflow_row = false;
     uint64_t limit_groups = 0;
-    /// Calls that add() leaves alone: addDeferred() fills them.
+    /// Calls that add() leaves alone: addDeferred() fills them. Only without keys.
     std::vector<size_t> deferred_calls = {};
 };
 

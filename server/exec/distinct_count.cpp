@@ -1,7 +1,5 @@
 #include "server/exec/distinct_count.h"
 
-#include <algorithm>
-
 #include "server/exec/pipeline.h"
 
 namespace shardd::exec {
@@ -27,13 +25,9 @@ public:
         for (size_t c = 0; c < step.calls.size(); ++c) {
             if (!isDistinctCount(step.calls[c])) continue;
             AggregationPlan pairs;
-            pairs.keys = step.keys;
-            // x may be among the keys already.
-            if (std::find(pairs.keys.begin(), pairs.keys.end(), step.calls[c].arguments[0]) ==
-                pairs.keys.end())
-                pairs.keys.push_back(step.calls[c].arguments[0]);
+            pairs.keys = {step.calls[c].arguments[0]};
             Block header;
-            for (const std::string& key : pairs.keys) header.columns.push_back(step.input->header.get(key));
+            header.columns.push_back(step.input->header.get(pairs.keys[0]));
             distinct_.push_back(
                 {c, std::make_unique<Aggregator>(std::move(pairs), std::move(header), place.context)});
             plan.calls[c].function = aggregates::resolveAggregateFunction("count", {}, {});
@@ -48,7 +42,6 @@ public:
 
     Flow consume(size_t worker, Block block) override {
         for (Distinct& distinct : distinct_) distinct.pairs->add(worker, block);
-        // Every row has an x, so without other calls the distinct pairs know all groups.
         if (has_other_calls_) groups_->add(worker, block);
         return Flow::More;
     }

@@ -8,8 +8,8 @@ namespace shardd::exec {
 /// Whether count(DISTINCT x) of this step is better counted in one flat table, by all workers, than in a set.
 bool countsDistinctFlat(const plan::AggregateStep& step);
 
-/// GROUP BY k with uniqExact(x): the distinct (k, x) are found by an aggregation of their own, in parallel
-/// and in cache like any other, and then counted by k. Only finished results: states of uniqExact are sets.
+/// uniqExact(x) without keys: the distinct x are found by an aggregation of their own, in parallel and in cache like any
+/// other, and then counted. Only finished results: states of uniqExact are sets.
 void runDistinctCount(const plan::AggregateStep& step,
                       AggregationPlan plan,
                       const StepPlace& place,

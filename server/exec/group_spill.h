@@ -53,7 +53,6 @@ public:
     /// Bytes of keys and states before compression.
     uint64_t dataBytes(size_t partition) const { return data_bytes_[partition]; }
 
-    uint64_t fileBytes() const { return file_.size(); }
 
 private:
     friend class SpilledGroups;

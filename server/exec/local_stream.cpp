@@ -25,6 +25,7 @@ public:
           shard_(shard),
           report_(query.report),
           context_(run.pool, std::move(run.memory), run.settings) {
+        context_.temporary = std::move(run.temporary);
         context_.on_progress = query.progress;
         queue_.onReadable([this] { readable(); });
         on_stop_.emplace(query.stop, [this] { end(); });
@@ -133,6 +134,7 @@ private:
         Block result;
         result.rows = block.rows;
         result.bucket = block.bucket;
+        result.is_overflows = block.is_overflows;
         for (const NamedColumn& wanted : header_.columns) {
             const NamedColumn& found = block.get(wanted.name);
             ColumnPtr values = full(found.column);

@@ -14,6 +14,7 @@ struct LocalRun {
     ThreadPool& pool;
     std::shared_ptr<MemoryBudget> memory;
     ExecSettings settings;
+    TemporarySpace temporary;
     /// Makes the plan, on the thread that runs it. Scalar subqueries run in the context that it is given.
     std::function<plan::StepPtr(QueryContext& context)> plan;
 };

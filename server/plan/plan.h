@@ -189,7 +189,6 @@ struct MergeStatesStep {
     bool finish = true;
     bool has_grouping_set_column = false;
     bool overflow_row = false;
-    bool empty_result_without_input = false;
 };
 
 enum class TotalsMode : uint8_t { BeforeHaving, AfterHavingInclusive, AfterHavingExclusive, AfterHavingAuto };

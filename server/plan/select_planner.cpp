@@ -290,7 +290,6 @@ void SelectPlanner::planAggregation() {
         merge.finish = finish_here;
         merge.has_grouping_set_column = !query_.grouping_sets.empty();
         merge.overflow_row = query_.totals && query_.settings->max_rows_to_group_by > 0 && overflow == "any";
-        merge.empty_result_without_input = empty_without_input;
         setStep(makeStep(std::move(merge), std::move(header)));
         return;
     }
