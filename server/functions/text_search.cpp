@@ -41,6 +41,27 @@ SHARDD_TARGET_AVX512 const char* findByAvx512(std::string_view needle, const cha
     return nullptr;
 }
 
+/// The same, thirty-two places at a time.
+SHARDD_TARGET_AVX2 const char* findByAvx2(std::string_view needle, const char* begin, const char* end) {
+    const size_t size = needle.size();
+    if (static_cast<size_t>(end - begin) < size) return nullptr;
+    const __m256i first = _mm256_set1_epi8(needle.front());
+    const __m256i last = _mm256_set1_epi8(needle.back());
+    const char* const last_start = end - size;
+    for (const char* at = begin; at <= last_start; at += 32) {
+        const __m256i firsts = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+        const __m256i lasts = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + size - 1));
+        const __m256i both =
+            _mm256_and_si256(_mm256_cmpeq_epi8(firsts, first), _mm256_cmpeq_epi8(lasts, last));
+        for (auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(both)); bits != 0; bits &= bits - 1) {
+            const char* candidate = at + std::countr_zero(bits);
+            if (candidate > last_start) return nullptr;
+            if (std::memcmp(candidate + 1, needle.data() + 1, size - 2) == 0) return candidate;
+        }
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 void markContaining(const StringColumn& texts,
@@ -52,9 +73,10 @@ void markContaining(const StringColumn& texts,
         return;
     }
     const NeedleSearch narrow(needle);
-    const bool wide = needle.size() > 1 && cpuHasAvx512();
+    const CpuLevel level = needle.size() > 1 ? cpuLevel() : CpuLevel::Baseline;
     const auto find = [&](const char* at, const char* end) {
-        return wide ? findByAvx512(needle, at, end) : narrow.find(at, end);
+        if (level == CpuLevel::Avx512) return findByAvx512(needle, at, end);
+        return level == CpuLevel::Avx2 ? findByAvx2(needle, at, end) : narrow.find(at, end);
     };
     const char* const begin = texts.chars().data();
     const char* const end = begin + texts.chars().size();

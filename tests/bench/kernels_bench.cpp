@@ -8,6 +8,7 @@
 #include <benchmark/benchmark.h>
 #include <re2/re2.h>
 
+#include "common/base/cpu.h"
 #include "common/columns/fixed_column.h"
 #include "common/columns/string_column.h"
 #include "server/functions/regexp.h"
@@ -34,8 +35,14 @@ std::unique_ptr<StringColumn> urls() {
     return column;
 }
 
+/// An argument of a benchmark: the form of the kernel, as CpuLevel counts them.
+void limitCpu(const benchmark::State& state, int argument) {
+    limitCpuLevel(static_cast<CpuLevel>(state.range(argument)));
+}
+
 template <typename T>
 void filterNumbers(benchmark::State& state) {
+    limitCpu(state, 1);
     const FixedColumn<T> column{PodVector<T>(kRows, T{7})};
     const Mask mask = randomMask(state.range(0));
     for (auto _ : state) benchmark::DoNotOptimize(column.filter(mask.span(), SIZE_MAX));
@@ -50,6 +57,7 @@ void filterTexts(benchmark::State& state) {
 }
 
 void searchTexts(benchmark::State& state) {
+    limitCpu(state, 0);
     const auto column = urls();
     PodVector<uint8_t> marks(kRows, 0);
     for (auto _ : state) {
@@ -84,11 +92,11 @@ void hostByRe2(benchmark::State& state) {
     state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kRows));
 }
 
-BENCHMARK(filterNumbers<uint8_t>)->Arg(1)->Arg(50)->Arg(99);
-BENCHMARK(filterNumbers<uint32_t>)->Arg(1)->Arg(50)->Arg(99);
-BENCHMARK(filterNumbers<uint64_t>)->Arg(1)->Arg(50)->Arg(99);
+BENCHMARK(filterNumbers<uint8_t>)->ArgsProduct({{1, 50, 99}, {0, 1, 2}});
+BENCHMARK(filterNumbers<uint32_t>)->ArgsProduct({{1, 50, 99}, {0, 1, 2}});
+BENCHMARK(filterNumbers<uint64_t>)->ArgsProduct({{1, 50, 99}, {0, 1, 2}});
 BENCHMARK(filterTexts)->Arg(1)->Arg(50)->Arg(99);
-BENCHMARK(searchTexts);
+BENCHMARK(searchTexts)->DenseRange(0, 2);
 BENCHMARK(hostByRegexp);
 BENCHMARK(hostByRe2);
 

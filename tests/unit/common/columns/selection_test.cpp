@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/cpu.h"
 #include "common/columns/fixed_column.h"
 #include "common/columns/string_column.h"
 
@@ -62,19 +63,22 @@ class SelectionOf : public ::testing::Test {};
 using Widths = ::testing::Types<uint8_t, uint16_t, uint32_t, uint64_t, UInt128, UInt256>;
 TYPED_TEST_SUITE(SelectionOf, Widths);
 
-TYPED_TEST(SelectionOf, FilterKeepsTheValues) {
-    for (const auto& [rows, percent] : shapes()) {
-        const Mask mask = randomMask(rows, percent, 3);
-        PodVector<TypeParam> values(rows);
-        for (size_t row = 0; row < rows; ++row)
-            values[row] = TypeParam(static_cast<uint64_t>(row * 2654435761U));
-        const FixedColumn<TypeParam> column(values);
-        const ColumnPtr kept = column.filter(mask.span(), SIZE_MAX);
-        const std::vector<size_t> wanted = keptRows(mask);
-        ASSERT_EQ(kept->size(), wanted.size());
-        for (size_t i = 0; i < wanted.size(); ++i)
-            ASSERT_TRUE(as<FixedColumn<TypeParam>>(*kept).values()[i] == values[wanted[i]])
-                << rows << ", row " << i;
+TYPED_TEST(SelectionOf, FilterKeepsTheValuesOnEveryProcessor) {
+    for (const CpuLevel level : {CpuLevel::Baseline, CpuLevel::Avx2, CpuLevel::Avx512}) {
+        limitCpuLevel(level);
+        for (const auto& [rows, percent] : shapes()) {
+            const Mask mask = randomMask(rows, percent, 3);
+            PodVector<TypeParam> values(rows);
+            for (size_t row = 0; row < rows; ++row)
+                values[row] = TypeParam(static_cast<uint64_t>(row * 2654435761U));
+            const FixedColumn<TypeParam> column(values);
+            const ColumnPtr kept = column.filter(mask.span(), SIZE_MAX);
+            const std::vector<size_t> wanted = keptRows(mask);
+            ASSERT_EQ(kept->size(), wanted.size());
+            for (size_t i = 0; i < wanted.size(); ++i)
+                ASSERT_TRUE(as<FixedColumn<TypeParam>>(*kept).values()[i] == values[wanted[i]])
+                    << "level " << static_cast<int>(level) << ", " << rows << " rows, row " << i;
+        }
     }
 }
 
