@@ -42,6 +42,24 @@ private:
     TypePtr result_type_;
 };
 
+/// A function whose loops over many rows are its own; one row is a batch of one, so that no loop's body is compiled twice.
+class BatchAggregate : public NamedAggregate {
+public:
+    using NamedAggregate::NamedAggregate;
+
+    void add(char* place, const Column* const* arguments, size_t row, Arena& arena) const override {
+        addBatch(arguments, &place, 0, row, 1, arena);
+    }
+
+    void merge(char* place, const char* other, Arena& arena) const override {
+        mergeBatch(&place, &other, 0, 1, arena);
+    }
+
+    void insertResult(char* place, Column& to, Arena& arena) const override {
+        insertResultBatch(&place, 0, 1, to, arena);
+    }
+};
+
 /// Writes the loops of an aggregate function so that nothing virtual is called a row.
 /// Derived has
 ///   void addRow(State&, const Input&, size_t row, Arena&) const;
@@ -52,9 +70,9 @@ private:
 /// and may have kEmptyIsZero and its own addAll()/addMasked() for whole columns.
 /// Input is made once a batch from the argument columns and lets a row be read cheaply.
 template <typename Derived, typename State, typename Input>
-class AggregateBase : public NamedAggregate {
+class AggregateBase : public BatchAggregate {
 public:
-    using NamedAggregate::NamedAggregate;
+    using BatchAggregate::BatchAggregate;
     using StateType = State;
 
     static constexpr bool kEmptyIsZero = false;
@@ -70,11 +88,6 @@ public:
     void create(char* place) const override { new (place) State(); }
 
     void destroy(char* place) const noexcept override { at(place).~State(); }
-
-    void add(char* place, const Column* const* arguments, size_t row, Arena& arena) const override {
-        const Input input(arguments);
-        self().addRow(at(place), input, row, arena);
-    }
 
     void addBatch(const Column* const* arguments,
                   char* const* places,
@@ -113,10 +126,6 @@ public:
             if (mask[row]) self().addRow(state, input, row, arena);
     }
 
-    void merge(char* place, const char* other, Arena& arena) const override {
-        self().mergeStates(at(place), at(other), arena);
-    }
-
     void mergeBatch(char* const* places,
                     const char* const* others,
                     size_t offset,
@@ -130,10 +139,6 @@ public:
 
     void deserialize(char* place, Reader& in, Arena& arena) const override {
         self().read(at(place), in, arena);
-    }
-
-    void insertResult(char* place, Column& to, Arena& arena) const override {
-        self().finish(at(place), to, arena);
     }
 
     void insertResultBatch(

@@ -45,10 +45,10 @@ struct QuantileInput {
         : values(arguments), weights(*arguments[weighted ? 1 : 0]) {}
 };
 
-/// Any of the quantile functions: over State, whose values are T and whose answers are R.
+/// Any of the quantile functions: over State, whose values are T and whose answers are R, or T where `own` says so.
 /// State has add(value, arena) or add(value, weight, arena); merge(other, arena); write(out); read(in,
 /// arena); and get(levels, answer) that calls answer(index, value) for each level, in any order.
-/// `many` answers with an array; it is no template parameter, which would double what is compiled.
+/// `many` answers with an array. Neither is a template parameter, which would double what is compiled.
 template <typename State, typename T, typename R, bool weighted>
 class Quantile final
     : public AggregateBase<Quantile<State, T, R, weighted>, State, QuantileInput<T, weighted>> {
@@ -56,8 +56,8 @@ public:
     using Input = QuantileInput<T, weighted>;
     using Base = AggregateBase<Quantile<State, T, R, weighted>, State, Input>;
 
-    Quantile(Signature signature, TypePtr result, Levels levels, bool many)
-        : Base(std::move(signature), std::move(result)), levels_(std::move(levels)), many_(many) {}
+    Quantile(Signature signature, TypePtr result, Levels levels, bool many, bool own)
+        : Base(std::move(signature), std::move(result)), levels_(std::move(levels)), many_(many), own_(own) {}
 
     static constexpr bool kEmptyIsZero = State::kEmptyIsZero;
 
@@ -80,16 +80,29 @@ public:
     void finish(State& state, Column& to, Arena&) const {
         auto* array = many_ ? &static_cast<ArrayColumn&>(to) : nullptr;
         Column& elements = array ? array->mutableElements() : to;
-        PodVector<R>& values = static_cast<FixedColumn<R>&>(elements).values();
-        const size_t start = values.size();
-        values.resize(start + levels_.levels.size());
-        state.get(levels_, [&](size_t i, const auto& value) { values[start + i] = convertNumber<R>(value); });
+        T* const own = own_ ? grown<T>(elements) : nullptr;
+        R* const answers = own_ ? nullptr : grown<R>(elements);
+        state.get(levels_, [&](size_t i, const auto& value) {
+            if (own)
+                own[i] = convertNumber<T>(value);
+            else
+                answers[i] = convertNumber<R>(value);
+        });
         if (array) array->endRow();
     }
 
 private:
+    /// Room for one answer a level at the column's end.
+    template <typename A>
+    A* grown(Column& elements) const {
+        PodVector<A>& values = static_cast<FixedColumn<A>&>(elements).values();
+        values.resize(values.size() + levels_.levels.size());
+        return values.data() + values.size() - levels_.levels.size();
+    }
+
     Levels levels_;
     bool many_;
+    bool own_;
 };
 
 /// What quantiles of nothing are: NaN where there is one.
@@ -113,20 +126,16 @@ template <template <typename> typename StateOf, bool weighted, QuantileResult nu
 AggregateFunctionPtr makeQuantile(Signature signature, Levels levels, bool many) {
     const TypePtr argument = signature.arguments[0];
     AggregateFunctionPtr function;
-    const auto wrap = [&](TypePtr type) { return many ? types::array(std::move(type)) : type; };
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (kIsNumber<T> && !std::is_same_v<T, BFloat16>) {
             using R = std::conditional_t<numbers == QuantileResult::Float64, double,
                                          std::conditional_t<numbers == QuantileResult::Float32, float, T>>;
-            if (numbers == QuantileResult::Own || answersInOwnType(*argument))
-                function = std::make_shared<Quantile<StateOf<T>, T, T, weighted>>(
-                    std::move(signature), wrap(argument), std::move(levels), many);
-            else
-                function = std::make_shared<Quantile<StateOf<T>, T, R, weighted>>(
-                    std::move(signature),
-                    wrap(types::simple(numbers == QuantileResult::Float32 ? TypeKind::Float32
-                                                                          : TypeKind::Float64)),
-                    std::move(levels), many);
+            const bool own = numbers == QuantileResult::Own || answersInOwnType(*argument);
+            const TypePtr result =
+                own ? argument
+                    : types::simple(numbers == QuantileResult::Float32 ? TypeKind::Float32 : TypeKind::Float64);
+            function = std::make_shared<Quantile<StateOf<T>, T, R, weighted>>(
+                std::move(signature), many ? types::array(result) : result, std::move(levels), many, own);
         }
     });
     return function;

@@ -425,7 +425,7 @@ AggregateFunctionPtr createTiming(Signature signature) {
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (std::is_arithmetic_v<T>)
             function = std::make_shared<Quantile<Timing, T, float, weighted>>(
-                std::move(signature), std::move(result), std::move(levels), many);
+                std::move(signature), std::move(result), std::move(levels), many, false);
     });
     if (!function) failArgumentType(signature);
     return function;

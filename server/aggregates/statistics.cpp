@@ -64,17 +64,16 @@ struct PowerResult {
     }
 };
 
-template <typename T, typename C, Moment moment>
-class PowerMoment final
-    : public AggregateBase<PowerMoment<T, C, moment>, PowerSums<C, powersOf(moment)>, FixedInput<T>> {
+/// Any moment of so many powers.
+template <typename T, typename C, size_t kPowers>
+class PowerMoment final : public AggregateBase<PowerMoment<T, C, kPowers>, PowerSums<C, kPowers>, FixedInput<T>> {
 public:
-    static constexpr size_t kPowers = powersOf(moment);
     static constexpr bool kEmptyIsZero = true;
     using State = PowerSums<C, kPowers>;
-    using Base = AggregateBase<PowerMoment<T, C, moment>, State, FixedInput<T>>;
+    using Base = AggregateBase<PowerMoment<T, C, kPowers>, State, FixedInput<T>>;
 
-    PowerMoment(Signature signature, TypePtr result, double divisor)
-        : Base(std::move(signature), std::move(result)), divisor_(divisor) {}
+    PowerMoment(Signature signature, TypePtr result, double divisor, Moment moment)
+        : Base(std::move(signature), std::move(result)), divisor_(divisor), moment_(moment) {}
 
     void addRow(State& state, const FixedInput<T>& input, size_t row, Arena&) const {
         const C x = static_cast<C>(toDouble(input[row]) / divisor_);
@@ -96,20 +95,22 @@ public:
     void finish(State& state, Column& to, Arena&) const { appendFixed(to, result({state})); }
 
 private:
-    static C result(const PowerResult<C, kPowers>& moments) {
-        if constexpr (moment == Moment::VarPop) return moments.varPop();
-        if constexpr (moment == Moment::VarSamp) return moments.varSamp();
-        if constexpr (moment == Moment::StddevPop) return std::sqrt(moments.varPop());
-        if constexpr (moment == Moment::StddevSamp) return std::sqrt(moments.varSamp());
-        const C variance =
-            moment == Moment::SkewSamp || moment == Moment::KurtSamp ? moments.varSamp() : moments.varPop();
-        if (!(variance > 0)) return std::numeric_limits<C>::quiet_NaN();
-        if constexpr (kPowers == 3) return moments.moment3() / static_cast<C>(std::pow(variance, 1.5));
-        if constexpr (kPowers == 4) return moments.moment4() / static_cast<C>(std::pow(variance, 2));
-        return std::numeric_limits<C>::quiet_NaN();
+    C result(const PowerResult<C, kPowers>& moments) const {
+        if constexpr (kPowers == 2) {
+            if (moment_ == Moment::VarPop) return moments.varPop();
+            if (moment_ == Moment::VarSamp) return moments.varSamp();
+            return std::sqrt(moment_ == Moment::StddevPop ? moments.varPop() : moments.varSamp());
+        } else {
+            const bool sample = moment_ == Moment::SkewSamp || moment_ == Moment::KurtSamp;
+            const C variance = sample ? moments.varSamp() : moments.varPop();
+            if (!(variance > 0)) return std::numeric_limits<C>::quiet_NaN();
+            if constexpr (kPowers == 3) return moments.moment3() / static_cast<C>(std::pow(variance, 1.5));
+            return moments.moment4() / static_cast<C>(std::pow(variance, 2));
+        }
     }
 
     double divisor_;
+    Moment moment_;
 };
 
 template <Moment moment>
@@ -125,7 +126,8 @@ AggregateFunctionPtr createMoment(Signature signature) {
             using C = std::conditional_t<std::is_same_v<T, float>, float, double>;
             const TypePtr result =
                 types::simple(std::is_same_v<C, float> ? TypeKind::Float32 : TypeKind::Float64);
-            function = std::make_shared<PowerMoment<T, C, moment>>(std::move(signature), result, divisor);
+            function = std::make_shared<PowerMoment<T, C, powersOf(moment)>>(std::move(signature), result, divisor,
+                                                                             moment);
         }
     });
     return function;
@@ -160,14 +162,14 @@ struct StableState {
 };
 
 /// The variance in one pass, without large sums.
-template <typename T, Moment moment>
-class StableMoment final : public AggregateBase<StableMoment<T, moment>, StableState, FixedInput<T>> {
+template <typename T>
+class StableMoment final : public AggregateBase<StableMoment<T>, StableState, FixedInput<T>> {
 public:
-    using Base = AggregateBase<StableMoment<T, moment>, StableState, FixedInput<T>>;
+    using Base = AggregateBase<StableMoment<T>, StableState, FixedInput<T>>;
     static constexpr bool kEmptyIsZero = true;
 
-    StableMoment(Signature signature, TypePtr result, double divisor)
-        : Base(std::move(signature), std::move(result)), divisor_(divisor) {}
+    StableMoment(Signature signature, TypePtr result, double divisor, Moment moment)
+        : Base(std::move(signature), std::move(result)), divisor_(divisor), moment_(moment) {}
 
     void addRow(StableState& state, const FixedInput<T>& input, size_t row, Arena&) const {
         state.add(toDouble(input[row]) / divisor_);
@@ -188,17 +190,18 @@ public:
     }
 
     void finish(StableState& state, Column& to, Arena&) const {
-        constexpr bool kSample = moment == Moment::VarSamp || moment == Moment::StddevSamp;
-        const double least = kSample ? 2 : 1;
+        const bool sample = moment_ == Moment::VarSamp || moment_ == Moment::StddevSamp;
+        const double least = sample ? 2 : 1;
         const auto count = static_cast<double>(state.count);
         double result = count < least ? std::numeric_limits<double>::infinity()
-                                      : state.m2 / (kSample ? count - 1 : count);
-        if (moment == Moment::StddevPop || moment == Moment::StddevSamp) result = std::sqrt(result);
+                                      : state.m2 / (sample ? count - 1 : count);
+        if (moment_ == Moment::StddevPop || moment_ == Moment::StddevSamp) result = std::sqrt(result);
         appendFixed(to, result);
     }
 
 private:
     double divisor_;
+    Moment moment_;
 };
 
 template <Moment moment>
@@ -212,7 +215,7 @@ AggregateFunctionPtr createStable(Signature signature) {
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (kIsNumber<T>)
             function =
-                std::make_shared<StableMoment<T, moment>>(std::move(signature), types::float64(), divisor);
+                std::make_shared<StableMoment<T>>(std::move(signature), types::float64(), divisor, moment);
     });
     return function;
 }

@@ -87,12 +87,76 @@ struct TextKeys {
     }
 };
 
-template <typename Key>
-struct Counter {
-    Key key;
+struct Counts {
     uint64_t hash;
     uint64_t count;
     uint64_t error;
+};
+
+bool before(const Counts* a, const Counts* b) {
+    return a->count > b->count || (a->count == b->count && a->error < b->error);
+}
+
+size_t partition(std::vector<const Counts*>& list, size_t left, size_t k, size_t right) {
+    std::swap(list[left], list[k]);
+    const bool at_left = before(list[left], list[right]);
+    if (at_left) std::swap(list[left], list[right]);
+    // The place, not what stands there now: the first swap changes it, in ClickHouse too.
+    const size_t pivot = at_left ? left : right;
+    size_t i = left;
+    size_t j = right;
+    while (i < j) {
+        std::swap(list[i], list[j]);
+        ++i;
+        --j;
+        while (before(list[i], list[pivot])) ++i;
+        while (before(list[pivot], list[j])) --j;
+    }
+    if (at_left)
+        std::swap(list[left], list[j]);
+    else
+        std::swap(list[right], list[++j]);
+    return j;
+}
+
+/// Puts the counter of rank `k` to its place among left … right, more frequent ones before it.
+void selectMostFrequent(std::vector<const Counts*>& list, size_t left, size_t k, size_t right) {
+    constexpr size_t kSampledSize = 600;
+    while (right > left) {
+        if (right - left > kSampledSize) {
+            const auto n = static_cast<double>(right - left + 1);
+            const auto rank = static_cast<double>(k - left + 1);
+            const double log_n = std::log(n);
+            const double sample = 0.5 * std::exp(2 * log_n / 3);
+            const double spread =
+                0.5 * std::sqrt(log_n * sample * (n - sample) / n) * (rank < n / 2 ? -1 : 1);
+            const double from =
+                std::max(static_cast<double>(left), static_cast<double>(k) - rank * sample / n + spread);
+            const double until = std::min(static_cast<double>(right),
+                                          static_cast<double>(k) + (n - rank) * sample / n + spread);
+            selectMostFrequent(list, static_cast<size_t>(from), k, static_cast<size_t>(until));
+        }
+        const size_t middle = partition(list, left, k, right);
+        if (middle <= k) left = middle + 1;
+        if (k <= middle) {
+            if (middle == 0) return;
+            right = middle - 1;
+        }
+    }
+}
+
+/// The `limit` most frequent ones, most frequent first. Which of equal ones, and in which order, is that of a
+/// Floyd-Rivest selection, so that ties come out as ClickHouse's do.
+void keepMostFrequent(std::vector<const Counts*>& list, size_t limit) {
+    const size_t count = std::min(limit, list.size());
+    if (count > 0) selectMostFrequent(list, 0, count - 1, list.size() - 1);
+    list.resize(count);
+    std::stable_sort(list.begin(), list.end(), before);
+}
+
+template <typename Key>
+struct Counter : Counts {
+    Key key;
 };
 
 /// Counters in the order their values came, an index over them, and what is known of values that were dropped
@@ -137,76 +201,18 @@ struct TopKState {
         for (size_t i = 1; i <= counters.size(); ++i) place(i);
     }
 
-    /// The `limit` most frequent counters, most frequent first. Which of equal ones, and in which order, is
-    /// that of a Floyd-Rivest selection, so that ties come out as ClickHouse's do.
+    /// The `limit` most frequent counters, most frequent first.
     std::vector<const Counter<Key>*> top(size_t limit) const {
-        std::vector<const Counter<Key>*> result;
-        result.reserve(counters.size());
-        for (const Counter<Key>& counter : counters) result.push_back(&counter);
-        const size_t count = std::min(limit, result.size());
-        if (count == 0) return {};
-        selectMostFrequent(result, 0, count - 1, result.size() - 1);
-        result.resize(count);
-        std::stable_sort(result.begin(), result.end(), before);
+        std::vector<const Counts*> list;
+        list.reserve(counters.size());
+        for (const Counter<Key>& counter : counters) list.push_back(&counter);
+        keepMostFrequent(list, limit);
+        std::vector<const Counter<Key>*> result(list.size());
+        for (size_t i = 0; i < list.size(); ++i) result[i] = static_cast<const Counter<Key>*>(list[i]);
         return result;
     }
 
 private:
-    static bool before(const Counter<Key>* a, const Counter<Key>* b) {
-        return a->count > b->count || (a->count == b->count && a->error < b->error);
-    }
-
-    /// Puts the counter of rank `k` to its place among left … right, more frequent ones before it.
-    static void selectMostFrequent(std::vector<const Counter<Key>*>& list,
-                                   size_t left,
-                                   size_t k,
-                                   size_t right) {
-        constexpr size_t kSampledSize = 600;
-        while (right > left) {
-            if (right - left > kSampledSize) {
-                const auto n = static_cast<double>(right - left + 1);
-                const auto rank = static_cast<double>(k - left + 1);
-                const double log_n = std::log(n);
-                const double sample = 0.5 * std::exp(2 * log_n / 3);
-                const double spread =
-                    0.5 * std::sqrt(log_n * sample * (n - sample) / n) * (rank < n / 2 ? -1 : 1);
-                const double from =
-                    std::max(static_cast<double>(left), static_cast<double>(k) - rank * sample / n + spread);
-                const double until = std::min(static_cast<double>(right),
-                                              static_cast<double>(k) + (n - rank) * sample / n + spread);
-                selectMostFrequent(list, static_cast<size_t>(from), k, static_cast<size_t>(until));
-            }
-            const size_t middle = partition(list, left, k, right);
-            if (middle <= k) left = middle + 1;
-            if (k <= middle) {
-                if (middle == 0) return;
-                right = middle - 1;
-            }
-        }
-    }
-
-    static size_t partition(std::vector<const Counter<Key>*>& list, size_t left, size_t k, size_t right) {
-        std::swap(list[left], list[k]);
-        const bool at_left = before(list[left], list[right]);
-        if (at_left) std::swap(list[left], list[right]);
-        // The place, not what stands there now: the first swap changes it, in ClickHouse too.
-        const size_t pivot = at_left ? left : right;
-        size_t i = left;
-        size_t j = right;
-        while (i < j) {
-            std::swap(list[i], list[j]);
-            ++i;
-            --j;
-            while (before(list[i], list[pivot])) ++i;
-            while (before(list[pivot], list[j])) --j;
-        }
-        if (at_left)
-            std::swap(list[left], list[j]);
-        else
-            std::swap(list[right], list[++j]);
-        return j;
-    }
-
     void place(size_t number) {
         const size_t mask = index.size() - 1;
         size_t at = counters[number - 1].hash & mask;
@@ -354,7 +360,7 @@ private:
             return;
         }
         const uint64_t missed = mine.alpha.empty() ? 0 : mine.alpha[hash & (alpha_size_ - 1)];
-        mine.push({Keys::keep(key, arena), hash, missed + weight, missed + error});
+        mine.push({{hash, missed + weight, missed + error}, Keys::keep(key, arena)});
         if (mine.counters.size() > spec_.capacity * kSlack + kAlwaysKept) dropRarest(mine);
     }
 
