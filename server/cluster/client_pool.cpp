@@ -1,5 +1,6 @@
 #include "server/cluster/client_pool.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -22,10 +23,10 @@ std::string ClientPool::key(const ReplicaConfig& replica, const ShardLogin& logi
 
 std::shared_ptr<ShardClient> ClientPool::take(const std::string& key) {
     const std::lock_guard lock(mutex_);
-    const auto found = idle_.find(key);
-    if (found == idle_.end() || found->second.empty()) return nullptr;
-    std::shared_ptr<ShardClient> client = std::move(found->second.back().client);
-    found->second.pop_back();
+    const auto found = lanes_.find(key);
+    if (found == lanes_.end() || found->second.idle.empty()) return nullptr;
+    std::shared_ptr<ShardClient> client = std::move(found->second.idle.back().client);
+    found->second.idle.pop_back();
     return client;
 }
 
@@ -39,7 +40,7 @@ void ClientPool::giveBack(const std::string& key, std::shared_ptr<ShardClient> c
     std::vector<std::shared_ptr<ShardClient>> dropped;
     {
         const std::lock_guard lock(mutex_);
-        std::deque<Idle>& clients = idle_[key];
+        std::deque<Idle>& clients = lanes_[key].idle;
         clients.push_back({std::move(client), net::Clock::now()});
         while (clients.size() > max_idle_ || net::Clock::now() - clients.front().since > idle_timeout_) {
             dropped.push_back(std::move(clients.front().client));
@@ -49,20 +50,36 @@ void ClientPool::giveBack(const std::string& key, std::shared_ptr<ShardClient> c
     for (const auto& old : dropped) old->closeLater();
 }
 
+std::shared_ptr<PlaceGate> ClientPool::places(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    if (lanes_.size() >= many_lanes_ && !lanes_.contains(key)) forgetUnused();
+    return lanes_[key].places;
+}
+
+/// Of addresses that were asked once (remote()). With the mutex held.
+void ClientPool::forgetUnused() {
+    std::erase_if(lanes_, [](const auto& entry) {
+        return entry.second.idle.empty() && entry.second.places.use_count() == 1;
+    });
+    many_lanes_ = std::max(kFewLanes, 2 * lanes_.size());
+}
+
 void ClientPool::clear() {
-    std::map<std::string, std::deque<Idle>> dropped;
+    std::vector<std::shared_ptr<ShardClient>> dropped;
     {
         const std::lock_guard lock(mutex_);
-        dropped.swap(idle_);
+        for (auto& [key, lane] : lanes_) {
+            for (Idle& idle : lane.idle) dropped.push_back(std::move(idle.client));
+            lane.idle.clear();
+        }
     }
-    for (auto& [key, clients] : dropped)
-        for (const Idle& idle : clients) idle.client->closeLater();
+    for (const auto& client : dropped) client->closeLater();
 }
 
 size_t ClientPool::idleClients() const {
     const std::lock_guard lock(mutex_);
     size_t count = 0;
-    for (const auto& [key, clients] : idle_) count += clients.size();
+    for (const auto& [key, lane] : lanes_) count += lane.idle.size();
     return count;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "config/config.h"
+#include "server/cluster/place_gate.h"
 #include "server/cluster/shard_client.h"
 
 namespace shardd::cluster {
@@ -30,6 +31,9 @@ public:
     /// On the client's strand. Clients that cannot be used again are closed.
     void giveBack(const std::string& key, std::shared_ptr<ShardClient> client);
 
+    /// Who uses a connection of this key, idle ones left out.
+    std::shared_ptr<PlaceGate> places(const std::string& key);
+
     /// Forgets all idle clients.
     void clear();
 
@@ -41,10 +45,22 @@ private:
         net::Clock::time_point since;
     };
 
+    static constexpr size_t kFewLanes = 1024;
+
     const size_t max_idle_;
     const std::chrono::seconds idle_timeout_;
-    mutable std::mutex mutex_;  // guards idle_
-    std::map<std::string, std::deque<Idle>> idle_;
+
+    /// All of one key.
+    struct Lane {
+        std::deque<Idle> idle;
+        std::shared_ptr<PlaceGate> places = std::make_shared<PlaceGate>();
+    };
+
+    void forgetUnused();
+
+    mutable std::mutex mutex_;  // guards what follows
+    std::map<std::string, Lane> lanes_;
+    size_t many_lanes_ = kFewLanes;  // from so many on, unused ones are looked for
 };
 
 }  // namespace shardd::cluster

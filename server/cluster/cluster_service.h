@@ -10,7 +10,7 @@
 
 #include "common/columns/block.h"
 #include "server/cluster/client_pool.h"
-#include "server/cluster/connect_gate.h"
+#include "server/cluster/place_gate.h"
 #include "server/cluster/send_scheduler.h"
 #include "server/cluster/topology.h"
 #include "server/storage/distributed.h"
@@ -57,7 +57,7 @@ struct ClusterHooks {
     std::function<BlockSinkPtr(const LocalInsert&)> insert_here;
     /// The settings of the server's default profile, for what happens behind the scenes; missing: the
     /// defaults.
-    std::function<Settings()> profile;
+    std::function<std::shared_ptr<const Settings>()> profile;
     /// Answers a shard's part in this process, as part of the query that asks. Nothing: it cannot be done
     /// here. Missing: this server is asked through a socket, as others are.
     std::function<storage::RemoteStreamPtr(const storage::RemoteQuery& query, const LocalPart& part)>
@@ -81,15 +81,18 @@ struct ClusterService {
     boost::asio::io_context& context;
     std::shared_ptr<Topology> topology;
     ClientPool pool;
-    /// Of connections that are being made.
-    ConnectGate gate{kMostConnecting};
+    /// Places of connections that are being made: keeps a query to hundreds of shards from opening all its
+    /// connections in one instant.
+    const std::shared_ptr<PlaceGate> connecting = std::make_shared<PlaceGate>();
     ClusterHooks hooks;
     /// Towards shards; cluster and secret are filled in per cluster.
     ShardLogin login;
     /// Sends what Distributed tables have queued. Stopped before the network is.
     SendScheduler senders;
 
-    Settings profile() const { return hooks.profile ? hooks.profile() : Settings(); }
+    std::shared_ptr<const Settings> profile() const {
+        return hooks.profile ? hooks.profile() : std::make_shared<const Settings>();
+    }
 
     ShardLogin loginFor(const Cluster& cluster) const {
         ShardLogin own = login;

@@ -124,13 +124,13 @@ void InsertQueue::wake() {
 std::chrono::milliseconds InsertQueue::firstPause() const {
     if (context_->settings.background_insert_sleep_time)
         return *context_->settings.background_insert_sleep_time;
-    return milliseconds(context_->service->profile()->distributed_background_insert_sleep_time_ms);
+    return milliseconds((*context_->service->profile())->distributed_background_insert_sleep_time_ms);
 }
 
 /// Doubles with every error, up to the most.
 std::chrono::milliseconds InsertQueue::pauseAfterErrors() const {
     std::chrono::milliseconds most =
-        milliseconds(context_->service->profile()->distributed_background_insert_max_sleep_time_ms);
+        milliseconds((*context_->service->profile())->distributed_background_insert_max_sleep_time_ms);
     if (context_->settings.background_insert_max_sleep_time)
         most = *context_->settings.background_insert_max_sleep_time;
     std::chrono::milliseconds pause = std::max(firstPause(), std::chrono::milliseconds(1));
@@ -140,12 +140,12 @@ std::chrono::milliseconds InsertQueue::pauseAfterErrors() const {
 
 bool InsertQueue::batches() const {
     return context_->settings.background_insert_batch.value_or(
-        context_->service->profile()->distributed_background_insert_batch);
+        (*context_->service->profile())->distributed_background_insert_batch);
 }
 
 bool InsertQueue::splitsBatches() const {
     return context_->settings.background_insert_split_batch_on_failure.value_or(
-        context_->service->profile()->distributed_background_insert_split_batch_on_failure);
+        (*context_->service->profile())->distributed_background_insert_split_batch_on_failure);
 }
 
 void InsertQueue::run() {
@@ -206,6 +206,11 @@ void InsertQueue::stop() {
     }
     cancelAttempt();
     const std::lock_guard sending(sending_);
+}
+
+uint64_t InsertQueue::pendingBytes() const {
+    const std::lock_guard lock(mutex_);
+    return pending_bytes_;
 }
 
 QueueStatus InsertQueue::status() const {
@@ -293,9 +298,9 @@ InsertQueue::Numbers InsertQueue::unfinishedBatch() const {
 /// The next files that go into one INSERT: the same text, settings, user and columns, up to the size of a
 /// block.
 InsertQueue::Numbers InsertQueue::gatherBatch() {
-    const Settings profile = context_->service->profile();
-    const uint64_t most_rows = profile->min_insert_block_size_rows;
-    const uint64_t most_bytes = profile->min_insert_block_size_bytes;
+    const std::shared_ptr<const Settings> profile = context_->service->profile();
+    const uint64_t most_rows = (*profile)->min_insert_block_size_rows;
+    const uint64_t most_bytes = (*profile)->min_insert_block_size_bytes;
     Numbers numbers;
     std::optional<QueueFileHeader> first;
     uint64_t rows = 0;

@@ -92,6 +92,8 @@ public:
 
     QueueStatus status() const;
 
+    uint64_t pendingBytes() const;
+
     void run() override;
 
 private:

@@ -116,7 +116,7 @@ void InsertQueues::add(const std::vector<QueueTarget>& targets,
 
 uint64_t InsertQueues::pendingBytes() const {
     uint64_t bytes = 0;
-    for (const auto& each : all()) bytes += each->status().bytes;
+    for (const auto& each : all()) bytes += each->pendingBytes();
     return bytes;
 }
 

@@ -82,6 +82,15 @@ void QueryGroup::progress(uint64_t rows, uint64_t bytes) {
     if (progress_) progress_(rows, bytes);
 }
 
+void QueryGroup::countNetwork(uint64_t bytes) {
+    const uint64_t most = settings->max_network_bytes;
+    const uint64_t total = network_bytes_ += bytes;
+    if (most != 0 && total > most)
+        throw ReceivedError(Error(ErrorCode::LIMIT_EXCEEDED,
+                                  "Limit for bytes to send or receive over network exceeded. Maximum: {}",
+                                  most));
+}
+
 void QueryGroup::streamGone() {
     if (--streams_ > 0) return;
     const std::lock_guard lock(progress_mutex_);

@@ -44,6 +44,9 @@ public:
     /// Rows and bytes read by a shard. What the receiver throws fails the group.
     void progress(uint64_t rows, uint64_t bytes);
 
+    /// Bytes that came from or went to shards. Errors: LIMIT_EXCEEDED (290) beyond max_network_bytes.
+    void countNetwork(uint64_t bytes);
+
     /// One of the streams has gone; with the last one, what `progress` referred to may go.
     void streamGone();
 
@@ -61,6 +64,8 @@ public:
     const std::optional<protocol::TableName> checked_table;
     /// query.settings with their types.
     Settings settings;
+    /// Of the shards that are asked at once.
+    const std::shared_ptr<PlaceGate> places = std::make_shared<PlaceGate>();
     /// When the time of the query is up.
     const std::optional<net::Clock::time_point> deadline;
     /// Pays for the blocks that arrive; kept by reference count.
@@ -73,6 +78,7 @@ private:
     std::atomic<bool> failed_ = false;
     std::atomic<size_t> skipped_ = 0;
     std::atomic<size_t> streams_ = 0;
+    std::atomic<uint64_t> network_bytes_ = 0;
     std::mutex mutex_;  // guards tasks_
     std::vector<std::weak_ptr<ShardTask>> tasks_;
     std::mutex progress_mutex_;  // guards progress_

@@ -6,6 +6,7 @@
 #include <boost/asio/strand.hpp>
 
 #include "common/base/log.h"
+#include "common/columns/adapt_block.h"
 #include "server/cluster/shard_query.h"
 
 namespace shardd::cluster {
@@ -53,39 +54,33 @@ void RemoteSink::start() {
         alive->room_.notify_all();
     });
     std::shared_ptr<ShardClient> warm;
-    if (!request_.replicas.empty() && request_.has_rows)
-        warm =
-            request_.service->pool.take(ClientPool::key(request_.replicas.front()->config(), request_.login));
-    const asio::any_io_executor executor =
-        warm ? warm->connection().executor()
-             : asio::any_io_executor(asio::make_strand(request_.service->context));
+    asio::any_io_executor executor = asio::make_strand(request_.service->context);
+    if (!request_.replicas.empty()) {
+        linkTo(0);
+        if (request_.has_rows) warm = link_->takeWarm();
+        executor = link_->executorFor(warm);
+    }
     asio::co_spawn(executor, run(shared_from_this(), std::move(warm)), asio::detached);
+}
+
+/// An INSERT has connections to many at once and cannot let one go before its end: it takes a place and waits
+/// for none.
+void RemoteSink::linkTo(size_t replica) {
+    auto link = std::make_unique<ReplicaLink>(request_.service, request_.replicas[replica], request_.login);
+    link->hold(link->places().take());
+    const std::lock_guard lock(mutex_);
+    link_ = std::move(link);
+    if (cancelled_) link_->interrupt();
 }
 
 void RemoteSink::wake() {
     const std::lock_guard lock(mutex_);
-    if (client_) client_->notify();
-}
-
-void RemoteSink::useClient(std::shared_ptr<ShardClient> client, std::string pool_key) {
-    const std::lock_guard lock(mutex_);
-    client_ = std::move(client);
-    pool_key_ = std::move(pool_key);
-}
-
-/// Back into the pool when it can be used again, else closed.
-void RemoteSink::releaseClient() {
-    std::shared_ptr<ShardClient> client;
-    {
-        const std::lock_guard lock(mutex_);
-        client = std::move(client_);
-    }
-    if (client) request_.service->pool.giveBack(pool_key_, std::move(client));
+    if (link_) link_->notify();
 }
 
 void RemoteSink::done(std::optional<Error> failure) {
     queue_.cancel();
-    releaseClient();
+    if (link_) link_->release();
     {
         const std::lock_guard lock(mutex_);
         done_ = true;
@@ -110,7 +105,7 @@ RemoteSink::Awaitable<void> RemoteSink::run(std::shared_ptr<RemoteSink> self,
     self->done(std::move(failure));
 }
 
-RemoteSink::Awaitable<void> RemoteSink::ask(std::shared_ptr<Replica> replica) {
+RemoteSink::Awaitable<void> RemoteSink::ask() {
     storage::RemoteQuery query;
     query.text = request_.text;
     query.settings = request_.settings;
@@ -119,48 +114,41 @@ RemoteSink::Awaitable<void> RemoteSink::ask(std::shared_ptr<Replica> replica) {
     query.initial_address = request_.origin.initial_address;
     query.initial_start_microseconds = request_.origin.initial_start_microseconds;
     query.distributed_depth = request_.origin.distributed_depth;
-    client_->putQuery(makeShardQuery(query, settings_, *request_.service, client_->revision(),
-                                     replica->config().compression, client_->isShardd()));
-    client_->putEndOfData();
-    co_await client_->flush(after(settings_->send_timeout));
+    client().putQuery(makeShardQuery(query, settings_, *request_.service, client().revision(),
+                                     link_->replica().config().compression, client().isShardd()));
+    client().putEndOfData();
+    co_await link_->flush(settings_);
     if (request_.has_rows) co_await awaitSample();
 }
 
 /// Nothing when the replica takes rows, else why it does not. Errors: those after which no other is tried.
-RemoteSink::Awaitable<std::optional<Error>> RemoteSink::tryReplica(std::shared_ptr<Replica> replica,
-                                                                   std::shared_ptr<ShardClient> warm) {
-    const std::string key = ClientPool::key(replica->config(), request_.login);
+RemoteSink::Awaitable<std::optional<Error>> RemoteSink::tryReplica(std::shared_ptr<ShardClient> warm) {
     std::optional<Error> failure;
     bool answered = false;
     // A warm connection may have died while it was idle: that is no fault of the replica's.
     for (int attempt = warm && warm->reusable() ? 0 : 1; attempt < 2; ++attempt) {
         failure.reset();
         try {
-            if (attempt == 0) {
-                useClient(std::move(warm), key);
-            } else {
-                const auto timeout = replica->config().secure
-                                         ? settings_->connect_timeout_with_failover_secure_ms
-                                         : settings_->connect_timeout_with_failover_ms;
-                std::shared_ptr<ShardClient> opened =
-                    co_await ShardClient::open(replica->config(), request_.login, after(timeout));
-                useClient(std::move(opened), key);
-            }
-            co_await ask(replica);
+            if (attempt == 0)
+                link_->use(std::move(warm));
+            else
+                co_await link_->open(settings_);
+            co_await ask();
+        } catch (const ReceivedError& error) {
+            failure = error;
+            answered = true;
         } catch (const Error& error) {
             failure = error;
-            answered = client_ && client_->reusable();
+            answered = link_->connected() && client().reusable();
         } catch (const net::PeerLeft&) {
-            failure =
-                Error(ErrorCode::NETWORK_ERROR, "The server closed the connection ({})", replica->address());
+            failure = Error(ErrorCode::NETWORK_ERROR, "The server closed the connection ({})",
+                            link_->replica().address());
         }
         if (!failure) co_return std::nullopt;
-        releaseClient();
+        link_->releaseClient();
         if (answered || cancelled_) break;
     }
     if (cancelled_ || (answered && !isTableMissing(*failure))) throw *failure;
-    if (!answered) replica->countError();
-    kLog.warning("{}: {}", replica->address(), failure->message());
     co_return failure;
 }
 
@@ -170,13 +158,17 @@ RemoteSink::Awaitable<void> RemoteSink::reachTable(std::shared_ptr<ShardClient> 
     std::string log;
     std::optional<Error> missing;
     for (uint64_t round = 0; round < rounds && !missing; ++round) {
-        for (const std::shared_ptr<Replica>& replica : request_.replicas) {
-            const std::optional<Error> failure = co_await tryReplica(replica, std::exchange(warm, nullptr));
+        for (size_t i = 0; i < request_.replicas.size(); ++i) {
+            if (round > 0 || i > 0) linkTo(i);
+            const std::optional<Error> failure = co_await tryReplica(std::exchange(warm, nullptr));
             if (!failure) co_return;
-            if (isTableMissing(*failure))
+            kLog.warning("{}: {}", request_.replicas[i]->address(), failure->message());
+            if (isTableMissing(*failure)) {
                 missing = failure;
-            else
+            } else {
+                request_.replicas[i]->countError(settings_->distributed_replica_error_cap);
                 log += fmt::format("\nCode: {}. DB::NetException: {}", failure->code(), failure->message());
+            }
         }
     }
     if (missing) throw *missing;
@@ -188,14 +180,14 @@ RemoteSink::Awaitable<ShardEvent> RemoteSink::nextEvent(bool wake_for_rows) {
     const net::Clock::time_point deadline = after(settings_->receive_timeout);
     while (true) {
         if (cancelled_) throw Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled");
-        std::optional<ShardEvent> event = client_->tryNext();
+        std::optional<ShardEvent> event = client().tryNext();
         if (event) co_return std::move(*event);
         if (!wake_for_rows && net::Clock::now() >= deadline)
             throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while receiving from {}",
-                        client_->address());
-        co_await client_->wait(wake_for_rows ? net::Clock::time_point::max() : deadline);
+                        client().address());
+        co_await client().wait(wake_for_rows ? net::Clock::time_point::max() : deadline);
         if (wake_for_rows) {
-            event = client_->tryNext();
+            event = client().tryNext();
             if (event) co_return std::move(*event);
             ShardEvent nothing;
             nothing.kind = ServerPacket::Pong;
@@ -205,7 +197,7 @@ RemoteSink::Awaitable<ShardEvent> RemoteSink::nextEvent(bool wake_for_rows) {
 }
 
 void RemoteSink::check(const ShardEvent& event) const {
-    if (event.kind == ServerPacket::Exception) throw receivedError(event.exception, client_->address());
+    if (event.kind == ServerPacket::Exception) throw receivedError(event.exception, client().address());
 }
 
 RemoteSink::Awaitable<void> RemoteSink::awaitSample() {
@@ -214,7 +206,7 @@ RemoteSink::Awaitable<void> RemoteSink::awaitSample() {
         check(event);
         if (event.kind == ServerPacket::EndOfStream)
             throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_SERVER, "{} ended an INSERT before it took rows",
-                        client_->address());
+                        client().address());
         if (event.kind == ServerPacket::Data) {
             {
                 const std::lock_guard lock(mutex_);
@@ -235,8 +227,8 @@ RemoteSink::Awaitable<void> RemoteSink::sendRows() {
             check(event);
             continue;
         }
-        client_->putData(*popped.value);
-        co_await client_->flush(after(settings_->send_timeout));
+        client().putData(*popped.value);
+        co_await link_->flush(settings_);
     }
 }
 
@@ -257,8 +249,8 @@ RemoteSink::Awaitable<void> RemoteSink::converse(std::shared_ptr<ShardClient> wa
     co_await sendRows();
     // Rows must not be acknowledged by half: releaseClient() closes a connection in the middle of an INSERT.
     if (queue_.cancelled()) throw Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled");
-    client_->putEndOfData();
-    co_await client_->flush(after(settings_->send_timeout));
+    client().putEndOfData();
+    co_await link_->flush(settings_);
     co_await awaitEnd();
 }
 
@@ -268,27 +260,6 @@ void RemoteSink::failLate() {
     changed_.wait(lock, [this] { return done_; });
     if (failure_) throw *failure_;
     throw Error(ErrorCode::QUERY_WAS_CANCELLED, "Query was cancelled");
-}
-
-/// The columns in the other server's order and types.
-Block RemoteSink::adapt(const Block& block) const {
-    const Block& wanted = *sample_;
-    if (wanted.columns.empty()) return block;
-    const auto& convert = request_.service->hooks.convert;
-    Block result;
-    result.rows = block.rows;
-    for (const NamedColumn& column : wanted.columns) {
-        const NamedColumn& found = block.get(column.name);
-        ColumnPtr values = found.column;
-        if (!sameType(found.type, column.type)) {
-            if (!convert)
-                throw Error(ErrorCode::TYPE_MISMATCH, "Column {} is {}, but {} is wanted", column.name,
-                            found.type->name(), column.type->name());
-            values = convert(values, found.type, column.type);
-        }
-        result.columns.push_back({column.name, column.type, std::move(values)});
-    }
-    return result;
 }
 
 /// Until the other server has said what it wants.
@@ -302,7 +273,8 @@ void RemoteSink::awaitColumns(Deadline deadline) {
 
 void RemoteSink::write(const Block& block, Deadline deadline) {
     awaitColumns(deadline);
-    Block adapted = adapt(block);
+    Block adapted =
+        sample_->columns.empty() ? block : adaptBlock(block, *sample_, request_.service->hooks.convert);
     const size_t weight = adapted.allocatedBytes() + 1;
     using Result = BoundedQueue<Block>::PushResult;
     Result result = Result::Full;
@@ -328,7 +300,7 @@ void RemoteSink::cancel() {
     queue_.cancel();
     {
         const std::lock_guard lock(mutex_);
-        if (client_) client_->notify();
+        if (link_) link_->interrupt();
     }
     changed_.notify_all();
 }

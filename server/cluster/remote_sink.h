@@ -13,6 +13,7 @@
 #include "common/base/bounded_queue.h"
 #include "config/settings.h"
 #include "server/cluster/cluster_service.h"
+#include "server/cluster/replica_link.h"
 #include "server/storage/table.h"
 
 namespace shardd::cluster {
@@ -62,33 +63,32 @@ private:
     Awaitable<void> run(std::shared_ptr<RemoteSink> self, std::shared_ptr<ShardClient> warm);
     Awaitable<void> converse(std::shared_ptr<ShardClient> warm);
     Awaitable<void> reachTable(std::shared_ptr<ShardClient> warm);
-    Awaitable<std::optional<Error>> tryReplica(std::shared_ptr<Replica> replica,
-                                               std::shared_ptr<ShardClient> warm);
-    Awaitable<void> ask(std::shared_ptr<Replica> replica);
+    Awaitable<std::optional<Error>> tryReplica(std::shared_ptr<ShardClient> warm);
+    Awaitable<void> ask();
     Awaitable<ShardEvent> nextEvent(bool wake_for_rows);
     Awaitable<void> awaitSample();
     Awaitable<void> sendRows();
     Awaitable<void> awaitEnd();
-    void useClient(std::shared_ptr<ShardClient> client, std::string pool_key);
-    void releaseClient();
+    void linkTo(size_t replica);
+
+    ShardClient& client() const { return link_->client(); }
+
     void done(std::optional<Error> failure);
     void wake();
     void check(const ShardEvent& event) const;
-    Block adapt(const Block& block) const;
     void awaitColumns(Deadline deadline);
     [[noreturn]] void failLate();
 
     Request request_;
     const Settings settings_;
     BoundedQueue<Block> queue_{kQueueBytes};
-    std::string pool_key_;  // the coroutine's
     std::atomic<bool> cancelled_ = false;
     std::mutex room_mutex_;  // guards nothing but the waiting for room in queue_
     std::condition_variable room_;
     std::mutex mutex_;  // guards all below
     std::condition_variable changed_;
-    std::shared_ptr<ShardClient> client_;
-    std::optional<Block> sample_;  // the columns wanted; set once
+    std::unique_ptr<ReplicaLink> link_;  // to the replica that is tried; written by the coroutine alone
+    std::optional<Block> sample_;        // the columns wanted; set once
     bool done_ = false;
     std::optional<Error> failure_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/columns/adapt_block.h"
 #include "common/protocol/native_options.h"
 #include "common/wire/encoded_block.h"
 #include "common/wire/passed_frames.h"
@@ -14,36 +15,9 @@ RemoteSource::~RemoteSource() {
     task_->group()->streamGone();
 }
 
-namespace {
-
-/// A shard's column by the name that was asked for, or by the one that a server without the analyzer gives
-/// it.
-const NamedColumn& findColumn(const Block& block, const std::string& name) {
-    if (const std::optional<size_t> found = block.find(name)) return block.columns[*found];
-    if (const std::optional<size_t> found = block.find(legacyName(name))) return block.columns[*found];
-    return block.get(name);  // says what there is
-}
-
-}  // namespace
-
-Block RemoteSource::convert(Block block, const Block& wanted) const {
-    const auto& convert = task_->group()->service->hooks.convert;
-    Block result;
-    result.rows = block.rows;
-    result.bucket = block.bucket;
-    result.is_overflows = block.is_overflows;
-    for (const NamedColumn& column : wanted.columns) {
-        const NamedColumn& found = findColumn(block, column.name);
-        ColumnPtr values = found.column;
-        if (!sameType(found.type, column.type)) {
-            if (!convert)
-                throw Error(ErrorCode::TYPE_MISMATCH, "Column {} came as {} instead of {}", column.name,
-                            found.type->name(), column.type->name());
-            values = convert(values, found.type, column.type);
-        }
-        result.columns.push_back({column.name, column.type, std::move(values)});
-    }
-    return result;
+/// Columns by the names that were asked for, or by those that a server without the analyzer gives them.
+Block RemoteSource::convert(const Block& block, const Block& wanted) const {
+    return adaptBlock(block, wanted, task_->group()->service->hooks.convert, legacyName);
 }
 
 namespace {
@@ -82,12 +56,13 @@ std::optional<Block> RemoteSource::take(Block block) {
         attachEncoded(looked_at, protocol::nativeOptionsAt(passed->revision), std::move(frames));
         block = std::move(looked_at);
     }
-    Block converted = convert(std::move(block), header());
+    Block converted = convert(block, header());
     if (converted.rows == 0) return std::nullopt;
     return converted;
 }
 
 std::optional<Block> RemoteSource::next() {
+    task_->want();
     while (std::optional<Block> block = task_->queue.pop())
         if (std::optional<Block> taken = take(std::move(*block))) return taken;
     takeRest();

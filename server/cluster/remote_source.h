@@ -35,7 +35,7 @@ public:
     bool checksGroups() const override { return task_->checks_groups; }
 
 private:
-    Block convert(Block block, const Block& wanted) const;
+    Block convert(const Block& block, const Block& wanted) const;
     std::optional<Block> take(Block block);
     bool isAsWanted(const Block& header) const;
     void takeTotals();

@@ -5,7 +5,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/strand.hpp>
 
 #include "server/cluster/shard_notes.h"
 #include "server/cluster/shard_query.h"
@@ -25,57 +24,80 @@ constexpr auto kStatusTimeout = std::chrono::seconds(5);
 /// Of log lines and the like, before the answer counts.
 constexpr size_t kMostKept = 1000;
 
-std::chrono::milliseconds toMilliseconds(std::chrono::microseconds duration) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
-}
-
-/// What ClickHouse takes for a fault of the network even when a shard says it.
-bool isNetworkFault(int code) {
-    constexpr ErrorCode kFaults[] = {ErrorCode::NETWORK_ERROR, ErrorCode::SOCKET_TIMEOUT,
-                                     ErrorCode::ATTEMPT_TO_READ_AFTER_EOF, ErrorCode::DNS_ERROR,
-                                     ErrorCode::UNEXPECTED_PACKET_FROM_SERVER};
-    return std::ranges::any_of(kFaults, [&](ErrorCode each) { return static_cast<int>(each) == code; });
-}
-
 }  // namespace
 
+ReplicaAttempt::ReplicaAttempt(std::shared_ptr<ShardTask> task,
+                               size_t place,
+                               std::shared_ptr<Replica> replica,
+                               bool accept_stale)
+    : task_(std::move(task)),
+      place_(place),
+      address_(replica->address()),
+      accept_stale_(accept_stale),
+      link_(task_->group()->service,
+            std::move(replica),
+            task_->group()->service->loginFor(*task_->group()->cluster)) {}
+
 void ReplicaAttempt::start() {
-    task_->note([&](storage::ShardAnswer& answer) { answer.address = replica_->address(); });
-    ClusterService& service = *task_->group()->service;
-    std::shared_ptr<ShardClient> warm =
-        service.pool.take(ClientPool::key(replica_->config(), service.loginFor(*task_->group()->cluster)));
-    executor_ =
-        warm ? warm->connection().executor() : asio::any_io_executor(asio::make_strand(service.context));
+    task_->note([&](storage::ShardAnswer& answer) { answer.address = address(); });
+    std::optional<PlaceGate::Place> place;
+    if (task_->tryBegin()) place = link_.places().tryEnter(mostConnections());
+    if (place) {
+        link_.hold(std::move(*place));
+        return begin();
+    }
+    executor_ = link_.executorFor(nullptr);
+    asio::co_spawn(*executor_, waitForPlaces(shared_from_this()), asio::detached);
+}
+
+/// A shard's own query never waits here: whoever asked it holds connections already, perhaps those it would
+/// wait for.
+size_t ReplicaAttempt::mostConnections() const {
+    return task_->group()->query.distributed_depth > 0 ? 0 : settings()->distributed_connections_pool_size;
+}
+
+/// Among the shards of the query that are asked at once, then among the connections to the replica.
+ReplicaAttempt::Awaitable<void> ReplicaAttempt::waitForPlaces(std::shared_ptr<ReplicaAttempt> self) {
+    std::optional<Error> failure;
+    try {
+        co_await self->task_->begin(self->link_.interruption(), self->insisted_);
+        const size_t most = self->mostConnections();
+        const std::chrono::microseconds patience = self->settings()->connection_pool_max_wait_ms;
+        PlaceGate::Wish wish{
+            .limit = most, .interrupt = self->link_.interruption(), .insist = &self->insisted_};
+        wish.deadline = net::deadlineAfter(toMilliseconds(patience));
+        std::optional<PlaceGate::Place> place = co_await self->link_.places().enter(wish);
+        if (!place) {
+            self->refused_ = true;  // it is nobody's fault: other replicas are not asked
+            throw Error(ErrorCode::NO_FREE_CONNECTION,
+                        "No free connection in pool of size {} after waiting {} ms ({}, {}; see "
+                        "distributed_connections_pool_size and connection_pool_max_wait_ms)",
+                        most, toMilliseconds(patience).count(), self->address(),
+                        self->task_->group()->shardText(self->task_->shard()));
+        }
+        self->link_.hold(std::move(*place));
+    } catch (const Error& error) {
+        failure = error;
+    }
+    if (failure)
+        self->end(failure);
+    else
+        self->begin();
+}
+
+/// With all places taken.
+void ReplicaAttempt::begin() {
+    std::shared_ptr<ShardClient> warm = link_.takeWarm();
+    executor_ = link_.executorFor(warm);
     asio::co_spawn(*executor_, run(shared_from_this(), std::move(warm)), asio::detached);
 }
 
 void ReplicaAttempt::giveUp() {
     over_ = true;
-    interrupt_.raise();
-    wake();
+    link_.interrupt();
 }
 
-void ReplicaAttempt::wake() {
-    const std::lock_guard lock(client_mutex_);
-    if (client_) client_->notify();
-}
-
-void ReplicaAttempt::useClient(std::shared_ptr<ShardClient> client) {
-    const std::lock_guard lock(client_mutex_);
-    client_ = std::move(client);
-}
-
-/// Back into the pool when it can be used again, else closed.
-void ReplicaAttempt::releaseClient() {
-    std::shared_ptr<ShardClient> client;
-    {
-        const std::lock_guard lock(client_mutex_);
-        client = std::move(client_);
-    }
-    ClusterService& service = *task_->group()->service;
-    const ShardLogin login = service.loginFor(*task_->group()->cluster);
-    if (client) service.pool.giveBack(ClientPool::key(replica_->config(), login), std::move(client));
-}
+void ReplicaAttempt::wake() { link_.notify(); }
 
 ReplicaAttempt::Awaitable<void> ReplicaAttempt::run(std::shared_ptr<ReplicaAttempt> self,
                                                     std::shared_ptr<ShardClient> warm) {
@@ -86,15 +108,18 @@ ReplicaAttempt::Awaitable<void> ReplicaAttempt::run(std::shared_ptr<ReplicaAttem
         failure = error;
     } catch (const net::PeerLeft&) {
         failure = Error(ErrorCode::ATTEMPT_TO_READ_AFTER_EOF,
-                        "Attempt to read after eof: the server closed the connection ({})",
-                        self->replica_->address());
+                        "Attempt to read after eof: the server closed the connection ({})", self->address());
     } catch (const std::exception& error) {
         failure = Error(ErrorCode::STD_EXCEPTION, "{}", error.what());
     }
-    self->timer_.reset();
-    self->releaseClient();
-    self->conclude(failure);
-    self->task_->gone(self->place_, self.get());
+    self->end(failure);
+}
+
+void ReplicaAttempt::end(const std::optional<Error>& failure) {
+    timer_.reset();
+    link_.release();
+    conclude(failure);
+    task_->gone(place_, this);
 }
 
 /// Tells the task what this came to.
@@ -112,7 +137,7 @@ void ReplicaAttempt::conclude(const std::optional<Error>& failure) {
 ReplicaAttempt::Awaitable<void> ReplicaAttempt::converse(std::shared_ptr<ShardClient> warm) {
     const bool connected = co_await connect(std::move(warm));
     if (!connected) {
-        if (client_) co_await cancelAndDrain();
+        if (link_.connected()) co_await cancelAndDrain();
         co_return;
     }
     std::optional<Error> failure;
@@ -128,7 +153,7 @@ ReplicaAttempt::Awaitable<void> ReplicaAttempt::converse(std::shared_ptr<ShardCl
         if (over_) co_await cancelAndDrain();
         co_return;
     }
-    failure->append(fmt::format(": while receiving packet from {} ({})", replica_->address(),
+    failure->append(fmt::format(": while receiving packet from {} ({})", address(),
                                 task_->group()->shardText(task_->shard())));
     throw *failure;
 }
@@ -136,7 +161,7 @@ ReplicaAttempt::Awaitable<void> ReplicaAttempt::converse(std::shared_ptr<ShardCl
 /// Up to the replica's word that it can answer; the query is with it then. False when it is not to answer.
 ReplicaAttempt::Awaitable<bool> ReplicaAttempt::connect(std::shared_ptr<ShardClient> warm) {
     if (warm && warm->reusable()) {
-        useClient(std::move(warm));
+        link_.use(std::move(warm));
         startTimer(settings()->hedged_connection_timeout_ms);
         try {
             const bool can = co_await ask();
@@ -146,7 +171,7 @@ ReplicaAttempt::Awaitable<bool> ReplicaAttempt::connect(std::shared_ptr<ShardCli
         } catch (const net::PeerLeft&) {
             if (over_) throw;
         }
-        releaseClient();  // it died while it was idle: that is no fault of the replica's
+        link_.releaseClient();  // it died while it was idle: that is no fault of the replica's
     }
     co_await open();
     const bool can = co_await ask();
@@ -154,21 +179,10 @@ ReplicaAttempt::Awaitable<bool> ReplicaAttempt::connect(std::shared_ptr<ShardCli
 }
 
 ReplicaAttempt::Awaitable<void> ReplicaAttempt::open() {
-    ClusterService& service = *task_->group()->service;
-    const ConnectGate::Place place = co_await service.gate.enter(interrupt_);
-    startTimer(settings()->hedged_connection_timeout_ms);
-    ShardClient::OpenLimits limits;
-    limits.connect_timeout =
-        toMilliseconds(replica_->config().secure ? settings()->connect_timeout_with_failover_secure_ms
-                                                 : settings()->connect_timeout_with_failover_ms);
-    limits.handshake_timeout = toMilliseconds(settings()->handshake_timeout_ms);
-    limits.interrupt = &interrupt_;
     try {
-        std::shared_ptr<ShardClient> opened = co_await ShardClient::open(
-            replica_->config(), service.loginFor(*task_->group()->cluster), limits);
-        useClient(std::move(opened));
-    } catch (const ReceivedError& error) {
-        refused_ = !isNetworkFault(error.code());
+        co_await link_.open(settings(), [this] { startTimer(settings()->hedged_connection_timeout_ms); });
+    } catch (const ReceivedError&) {
+        refused_ = true;
         throw;
     }
 }
@@ -176,33 +190,34 @@ ReplicaAttempt::Awaitable<void> ReplicaAttempt::open() {
 void ReplicaAttempt::putQuery() {
     const QueryGroup& group = *task_->group();
     const storage::RemoteQuery& query = group.query;
-    client_->putStatusRequest(group.checked_table);
-    client_->putQuery(makeShardQuery(query, group.settings, *group.service, client_->revision(),
-                                     replica_->config().compression, client_->isShardd(), group.deadline));
-    client_->putScalar("_shard_count", static_cast<uint32_t>(group.cluster->shards.size()));
-    client_->putScalar("_shard_num", group.cluster->shards[task_->shard()].number);
+    client().putStatusRequest(group.checked_table);
+    client().putQuery(makeShardQuery(query, group.settings, *group.service, client().revision(),
+                                     link_.replica().config().compression, client().isShardd(),
+                                     group.deadline));
+    client().putScalar("_shard_count", static_cast<uint32_t>(group.cluster->shards.size()));
+    client().putScalar("_shard_num", group.cluster->shards[task_->shard()].number);
     for (const auto& [name, blocks] : query.external_tables)
-        for (const Block& block : blocks) client_->putData(block, name);
-    client_->putEndOfData();
+        for (const Block& block : blocks) client().putData(block, name);
+    client().putEndOfData();
 }
 
 /// Asks whether the replica can answer and sends the query in the same breath: the question costs no round
 /// trip. False when it cannot.
 ReplicaAttempt::Awaitable<bool> ReplicaAttempt::ask() {
     checkPeer();
-    received_before_ = client_->connection().receivedBytes();
+    received_before_ = counted_ = client().connection().receivedBytes();
     task_->note([&](storage::ShardAnswer& answer) {
-        answer.address = replica_->address();
-        answer.is_shardd = client_->isShardd();
+        answer.address = address();
+        answer.is_shardd = client().isShardd();
     });
     {
         refused_ = true;  // what this peer cannot be asked is an answer, and no fault of the network
         const MemoryScope scope(task_->group()->budget);
         putQuery();
+        task_->group()->countNetwork(client().pendingBytes());
         refused_ = false;
     }
-    co_await flush(net::Clock::now() + std::chrono::duration_cast<net::Clock::duration>(
-                                           std::chrono::microseconds(settings()->send_timeout)));
+    co_await link_.flush(settings());
     const std::optional<ShardEvent> event = co_await nextEvent(kStatusTimeout);
     co_return event.has_value() && checkStatus(*event);
 }
@@ -210,19 +225,19 @@ ReplicaAttempt::Awaitable<bool> ReplicaAttempt::ask() {
 /// What was asked may need a shard that knows our own settings.
 void ReplicaAttempt::checkPeer() {
     const std::string& setting = task_->group()->query.needs_own_for;
-    if (setting.empty() || client_->isShardd()) return;
+    if (setting.empty() || client().isShardd()) return;
     refused_ = true;
     throw Error(
         ErrorCode::UNSUPPORTED_METHOD,
         "{} needs shardd on every shard, but {} ({}) is another server: it cannot send what is merged "
         "here. Use the default of this setting for ClickHouse's own behaviour, or "
         "distributed_group_by_no_merge = 0",
-        setting, client_->address(), task_->group()->shardText(task_->shard()));
+        setting, client().address(), task_->group()->shardText(task_->shard()));
 }
 
 bool ReplicaAttempt::checkStatus(const ShardEvent& event) {
     if (event.kind == ServerPacket::Exception) {
-        Error error = receivedError(event.exception, client_->address());
+        Error error = receivedError(event.exception, client().address());
         refused_ = !isNetworkFault(error.code());
         throw error;
     }
@@ -232,7 +247,7 @@ bool ReplicaAttempt::checkStatus(const ShardEvent& event) {
             event.tables.tables, [&](const protocol::TableStatus& status) { return status.name == *table; });
         if (found == event.tables.tables.end()) {
             useless_ = fmt::format("There is no table {}.{} on server: {}", quoteIdentifier(table->database),
-                                   quoteIdentifier(table->table), client_->address());
+                                   quoteIdentifier(table->table), client().address());
             return false;
         }
         const uint64_t most = settings()->max_replica_delay_for_distributed_queries;  // seconds
@@ -243,7 +258,7 @@ bool ReplicaAttempt::checkStatus(const ShardEvent& event) {
     } else if (event.kind != ServerPacket::Pong) {
         throw Error(ErrorCode::UNEXPECTED_PACKET_FROM_SERVER,
                     "Unexpected packet from server {} (expected Pong or TablesStatusResponse, got {})",
-                    client_->address(), protocol::packetName(event.kind));
+                    client().address(), protocol::packetName(event.kind));
     }
     return true;
 }
@@ -300,40 +315,44 @@ ReplicaAttempt::Awaitable<bool> ReplicaAttempt::compete() {
         kept_.push_back(std::move(*event));
     }
     phase_ = Phase::Chosen;
+    task_->note([&](storage::ShardAnswer& answer) {
+        answer.state = storage::ShardAnswer::State::Answering;
+        answer.address = address();
+        answer.is_shardd = client().isShardd();
+    });
     ++timer_turn_;
     timer_.reset();
     co_return true;
+}
+
+void ReplicaAttempt::countNetwork(uint64_t bytes) {
+    const bool refused = std::exchange(refused_, true);  // another replica would not do better
+    task_->group()->countNetwork(bytes);
+    refused_ = refused;
 }
 
 /// A packet, or nothing when the answer is not wanted any more. Meanwhile the queue may fill and empty.
 /// `timeout` is for silence: a slow trickle is no timeout.
 ReplicaAttempt::Awaitable<std::optional<ShardEvent>> ReplicaAttempt::nextEvent(
     std::chrono::microseconds timeout) {
-    uint64_t received = client_->connection().receivedBytes();
     net::Clock::time_point deadline = net::Clock::now() + timeout;
     while (!over_) {
+        if (const uint64_t received = client().connection().receivedBytes(); received != counted_) {
+            countNetwork(received - std::exchange(counted_, received));
+            deadline = net::Clock::now() + timeout;
+        }
         {
             const MemoryScope scope(task_->group()->budget);
-            std::optional<ShardEvent> event = client_->tryNext();
+            std::optional<ShardEvent> event = client().tryNext();
             if (event) co_return event;
-        }
-        if (client_->connection().receivedBytes() != received) {
-            received = client_->connection().receivedBytes();
-            deadline = net::Clock::now() + timeout;
         }
         if (net::Clock::now() >= deadline)
             throw Error(ErrorCode::SOCKET_TIMEOUT,
                         "Timeout exceeded while reading from socket ({}, receive timeout {} ms)",
-                        client_->address(), toMilliseconds(timeout).count());
-        co_await client_->wait(deadline);
+                        client().address(), toMilliseconds(timeout).count());
+        co_await client().wait(deadline);
     }
     co_return std::nullopt;
-}
-
-ReplicaAttempt::Awaitable<void> ReplicaAttempt::flush(net::Clock::time_point deadline) {
-    const std::shared_ptr<net::Connection> connection = client_->connection().shared_from_this();
-    const net::Interrupt::Wait wait(&interrupt_, *executor_, [connection] { connection->close(); });
-    co_await client_->flush(deadline);
 }
 
 /// Whether the shard is left out with what it said.
@@ -387,7 +406,7 @@ void ReplicaAttempt::handle(ShardEvent& event) {
             task_->extremes = std::move(event.block);
             break;
         case ServerPacket::Exception: {
-            const Error error = receivedError(event.exception, client_->address());
+            const Error error = receivedError(event.exception, client().address());
             if (!isIgnored(error.code())) throw ReceivedError(error);
             task_->leaveOut(error);
             break;
@@ -422,28 +441,25 @@ ReplicaAttempt::Awaitable<void> ReplicaAttempt::receive() {
 
 ReplicaAttempt::Awaitable<void> ReplicaAttempt::push(Block block) {
     task_->note([&](storage::ShardAnswer& answer) {
-        answer.state = storage::ShardAnswer::State::Answering;
-        answer.address = replica_->address();
-        answer.is_shardd = client_->isShardd();
         answer.rows += block.rows;
         answer.blocks += block.rows > 0;
-        answer.received_bytes = client_->connection().receivedBytes() - received_before_;
+        answer.received_bytes = client().connection().receivedBytes() - received_before_;
     });
     const size_t weight = block.allocatedBytes() + 1;
     while (task_->queue.tryPush(block, weight) == BoundedQueue<Block>::PushResult::Full)
-        co_await client_->wait(net::Clock::time_point::max());
+        co_await client().wait(net::Clock::time_point::max());
 }
 
 /// Tells the shard to stop and reads up to its end, so that the connection can be used again.
 ReplicaAttempt::Awaitable<void> ReplicaAttempt::cancelAndDrain() {
-    if (!client_->streaming()) co_return;
+    if (!client().streaming()) co_return;
     const net::Clock::time_point deadline = net::Clock::now() + kDrainTimeout;
     try {
-        client_->putCancel();
-        co_await client_->flush(deadline);
-        while (client_->streaming() && net::Clock::now() < deadline) {
-            const std::optional<ShardEvent> event = client_->tryNext();
-            if (!event) co_await client_->wait(deadline);
+        client().putCancel();
+        co_await client().flush(deadline);
+        while (client().streaming() && net::Clock::now() < deadline) {
+            const std::optional<ShardEvent> event = client().tryNext();
+            if (!event) co_await client().wait(deadline);
         }
     } catch (const Error&) {
         co_return;  // it is closed then

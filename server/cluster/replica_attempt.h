@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,28 +9,29 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "server/cluster/shard_client.h"
+#include "server/cluster/replica_link.h"
 #include "server/cluster/shard_task.h"
-#include "server/net/interrupt.h"
 
 namespace shardd::cluster {
 
 /// One try to have one replica answer a shard's part of a query: a connection, the query, the answer, as long
 /// as no other replica's answer is chosen. Tells its ShardTask how far it came. Threads: a coroutine on the
-/// strand of the connection that it uses; giveUp() and wake() from any.
+/// strand of the connection that it uses; giveUp(), insist() and wake() from any.
 class ReplicaAttempt : public std::enable_shared_from_this<ReplicaAttempt> {
 public:
     /// `accept_stale`: however far the replica is behind.
     ReplicaAttempt(std::shared_ptr<ShardTask> task,
                    size_t place,
                    std::shared_ptr<Replica> replica,
-                   bool accept_stale)
-        : task_(std::move(task)), place_(place), replica_(std::move(replica)), accept_stale_(accept_stale) {}
+                   bool accept_stale);
 
     void start();
 
     /// The answer is not wanted any more: the replica is told to stop.
     void giveUp();
+
+    /// The answer is waited for by itself: the replica is asked however many connections there are.
+    void insist() { insisted_.raise(); }
 
     /// Something changed that the coroutine must look at (room in the queue).
     void wake();
@@ -43,6 +43,8 @@ private:
     /// How far it came: decides what a failure means.
     enum class Phase { Connecting, Asked, Chosen };
 
+    void begin();
+    Awaitable<void> waitForPlaces(std::shared_ptr<ReplicaAttempt> self);
     Awaitable<void> run(std::shared_ptr<ReplicaAttempt> self, std::shared_ptr<ShardClient> warm);
     Awaitable<void> converse(std::shared_ptr<ShardClient> warm);
     Awaitable<bool> connect(std::shared_ptr<ShardClient> warm);
@@ -52,7 +54,6 @@ private:
     Awaitable<void> receive();
     Awaitable<void> push(Block block);
     Awaitable<std::optional<ShardEvent>> nextEvent(std::chrono::microseconds timeout);
-    Awaitable<void> flush(net::Clock::time_point deadline);
     Awaitable<void> cancelAndDrain();
 
     void putQuery();
@@ -63,20 +64,24 @@ private:
     bool isIgnored(int code) const;
     void conclude(const std::optional<Error>& failure);
     Awaitable<bool> take(ShardEvent event);
+    void countNetwork(uint64_t bytes);
     void startTimer(std::chrono::microseconds timeout);
-    void useClient(std::shared_ptr<ShardClient> client);
-    void releaseClient();
+    void end(const std::optional<Error>& failure);
+    size_t mostConnections() const;
+
+    ShardClient& client() const { return link_.client(); }
+
+    const std::string& address() const { return address_; }
 
     const Settings& settings() const { return task_->group()->settings; }
 
     const std::shared_ptr<ShardTask> task_;
     const size_t place_;
-    const std::shared_ptr<Replica> replica_;
+    const std::string address_;
     const bool accept_stale_;
     std::atomic<bool> over_ = false;
-    net::Interrupt interrupt_;
-    std::mutex client_mutex_;  // guards client_ against wake()
-    std::shared_ptr<ShardClient> client_;
+    net::Interrupt insisted_;
+    ReplicaLink link_;
 
     // On the strand.
     Phase phase_ = Phase::Connecting;
@@ -90,6 +95,7 @@ private:
     std::vector<ShardEvent> kept_;  // what it said before its answer counted
     bool got_rows_ = false;
     uint64_t received_before_ = 0;  // on this connection, by earlier queries
+    uint64_t counted_ = 0;          // of what was received, for max_network_bytes
 };
 
 }  // namespace shardd::cluster

@@ -89,8 +89,9 @@ std::vector<std::shared_ptr<Replica>> orderReplicas(const Shard& shard,
     place.turn = by_turn ? shard.turn->fetch_add(1) : 0;
     using Rank = std::tuple<uint64_t, uint64_t, uint64_t, int64_t, uint64_t>;
     std::vector<std::pair<Rank, std::shared_ptr<Replica>>> ranked;
+    const std::chrono::seconds half_life = errorHalfLife(settings);
     for (const std::shared_ptr<Replica>& replica : shard.replicas) {
-        const ReplicaHealth::Counts counts = replica->health().counts(errorHalfLife(settings));
+        const ReplicaHealth::Counts counts = replica->health().counts(half_life);
         const uint64_t ignored = settings->distributed_replica_max_ignored_errors;
         place.host = replica->config().host;
         place.position = ranked.size();

@@ -63,9 +63,52 @@ void ShardTask::stop() {
         attempts = attempts_;
         if (race_ && race_->chosen()) chosen = true;
     }
+    leavePlace();
     if (!chosen) noteEnd(std::nullopt);  // nobody else will
     for (const auto& attempt : attempts)
         if (attempt) attempt->giveUp();
+}
+
+void ShardTask::want() {
+    if (wanted_.exchange(true)) return;
+    std::vector<std::shared_ptr<ReplicaAttempt>> attempts;
+    {
+        const std::lock_guard lock(mutex_);
+        attempts = attempts_;
+    }
+    for (const auto& attempt : attempts)
+        if (attempt) attempt->insist();
+}
+
+bool ShardTask::tryBegin() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (asking_) return true;
+    }
+    std::optional<PlaceGate::Place> place =
+        group_->places->tryEnter(group_->settings->max_distributed_connections);
+    if (!place) return false;
+    keepPlace(std::move(*place));
+    return true;
+}
+
+boost::asio::awaitable<void> ShardTask::begin(net::Interrupt& interrupt, net::Interrupt& insisted) {
+    if (tryBegin()) co_return;
+    PlaceGate::Wish wish{
+        .limit = group_->settings->max_distributed_connections, .interrupt = interrupt, .insist = &insisted};
+    std::optional<PlaceGate::Place> place = co_await group_->places->enter(wish);
+    keepPlace(std::move(*place));
+}
+
+void ShardTask::keepPlace(PlaceGate::Place place) {
+    const std::lock_guard lock(mutex_);
+    if (!stopped()) asking_ = std::move(place);
+}
+
+void ShardTask::leavePlace() {
+    PlaceGate::Place left;
+    const std::lock_guard lock(mutex_);
+    left = std::move(asking_);
 }
 
 /// There is room in the queue again.
@@ -82,6 +125,7 @@ void ShardTask::wake() {
 std::shared_ptr<ReplicaAttempt> ShardTask::prepare(size_t place, bool accept_stale) {
     attempts_[place] =
         std::make_shared<ReplicaAttempt>(shared_from_this(), place, race_->replica(place), accept_stale);
+    if (wanted_) attempts_[place]->insist();
     return attempts_[place];
 }
 
@@ -226,6 +270,7 @@ void ShardTask::noteEnd(const std::optional<Error>& failure) {
 }
 
 void ShardTask::finish(const std::optional<Error>& failure) {
+    leavePlace();
     noteEnd(failure);
     if (failure) group_->fail(*failure);
     queue.close();

@@ -26,6 +26,10 @@ public:
     /// Nobody reads this answer any longer: the shard is told to stop.
     void stop();
 
+    /// Somebody waits for this answer and no other: the shard is asked at once, however many there are
+    /// already.
+    void want();
+
     /// Called whenever the queue may have something new, and at once; see storage::PollableStream.
     void onReadable(std::function<void()> callback);
 
@@ -51,6 +55,13 @@ public:
     void note(Change&& change) {
         if (group_->query.report) group_->query.report->update(shard_, change);
     }
+
+    /// A place among the shards of the query that are asked at once (max_distributed_connections), which the
+    /// task keeps until its end. False: it has none yet, see begin().
+    bool tryBegin();
+
+    /// Waits for that place. Errors: QUERY_WAS_CANCELLED (394) when it is interrupted.
+    boost::asio::awaitable<void> begin(net::Interrupt& interrupt, net::Interrupt& insisted);
 
     // What an attempt says of the replica at `place`.
 
@@ -86,14 +97,18 @@ private:
     void giveUp();
     Error failureOfAll() const;
     void logLine(const std::string& line);
+    void keepPlace(PlaceGate::Place place);
+    void leavePlace();
     void noteEnd(const std::optional<Error>& failure);
 
     const std::shared_ptr<QueryGroup> group_;
     const size_t shard_;
     std::atomic<bool> stopped_ = false;
+    std::atomic<bool> wanted_ = false;
     std::mutex readable_mutex_;  // guards on_readable_
     std::function<void()> on_readable_;
     mutable std::mutex mutex_;  // guards what follows
+    PlaceGate::Place asking_;   // see tryBegin()
     std::optional<ReplicaRace> race_;
     std::vector<std::shared_ptr<ReplicaAttempt>> attempts_;  // by place; empty where there is none
     std::string log_;                                        // why replicas were passed over

@@ -30,7 +30,7 @@ public:
     /// This very server: its port, and an address of this machine.
     bool isLocal() const { return is_local_; }
 
-    void countError() { health_.countError(); }
+    void countError(uint64_t cap) { health_.countError(cap); }
 
     /// Whether it is there, where somebody watches (a formed cluster); nothing elsewhere.
     std::optional<bool> isActive() const {

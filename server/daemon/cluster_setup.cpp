@@ -25,7 +25,8 @@ cluster::ClusterServicePtr makeClusterService(boost::asio::io_context& context,
     service->hooks.profile = [config] {
         const std::shared_ptr<const Config> current = config();
         const auto found = current->profiles.find(current->default_profile);
-        return found == current->profiles.end() ? Settings() : found->second.settings;
+        if (found == current->profiles.end()) return std::make_shared<const Settings>();
+        return std::shared_ptr<const Settings>(current, &found->second.settings);
     };
     service->hooks.convert = convert;
     service->hooks.compile_key = [&catalog](const std::string& text,

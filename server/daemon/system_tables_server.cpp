@@ -183,12 +183,10 @@ std::string addressOf(const std::string& host) {
 SystemRow clusterRow(const cluster::Cluster& cluster,
                      const cluster::Shard& shard,
                      const cluster::Replica& replica,
-                     const SystemSources& sources) {
+                     std::chrono::seconds half_life) {
     const ReplicaConfig& config = replica.config();
     const std::string address = addressOf(config.host);
-    const RunningQueryPtr query = sources.processes->current();
-    const cluster::ReplicaHealth::Counts counts =
-        replica.health().counts(cluster::errorHalfLife(query ? query->currentSettings() : Settings()));
+    const cluster::ReplicaHealth::Counts counts = replica.health().counts(half_life);
     SystemRow row;
     row.set("cluster", cluster.name);
     row.setNumber("shard_num", shard.number);
@@ -210,11 +208,14 @@ SystemRow clusterRow(const cluster::Cluster& cluster,
 
 SystemRows clusters(const SystemSources& sources) {
     SystemRows rows;
+    const RunningQueryPtr query = sources.processes->current();
+    const std::chrono::seconds half_life =
+        cluster::errorHalfLife(query ? query->currentSettings() : Settings());
     for (const cluster::ClusterPtr& cluster : sources.clusters()) {
         for (const cluster::Shard& shard : cluster->shards) {
             uint64_t replica_number = 0;
             for (const auto& replica : shard.replicas) {
-                rows.push_back(clusterRow(*cluster, shard, *replica, sources));
+                rows.push_back(clusterRow(*cluster, shard, *replica, half_life));
                 rows.back().setNumber("replica_num", ++replica_number);
             }
         }

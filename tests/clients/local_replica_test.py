@@ -81,6 +81,22 @@ class LocalReplicaTest(unittest.TestCase):
             self.assertEqual(self.ask("SELECT count() FROM outer WHERE k = 4", *skip, *one, place), "1\n")
             self.assertEqual(self.ask("SELECT count() FROM outer WHERE k = 4", *skip, place), 507)
 
+    def test_a_table_over_a_table_over_shards(self):
+        """The mode counts on every level: finished groups of the innermost shards are handed on as they are."""
+        for node in (self.asked, self.other):
+            client(node, "CREATE TABLE middle (k UInt64, g String) ENGINE = Distributed(both, default, local, k)")
+            self.addCleanup(client, node, "DROP TABLE middle")
+        client(self.asked, "CREATE TABLE top (k UInt64, g String) ENGINE = Distributed(both, default, middle, k)")
+        self.addCleanup(client, self.asked, "DROP TABLE top")
+        even, odd = sum(range(0, 2 * ROWS, 2)), sum(range(1, 2 * ROWS, 2))
+        for place in ("prefer_localhost_replica = 1", "prefer_localhost_replica = 0"):
+            for mode, expected in ((0, [2 * (even + odd)]), (1, [even, even, odd, odd]), (2, [even, even, odd, odd])):
+                setting = f"distributed_group_by_no_merge = {mode}"
+                rows = self.ask("SELECT sum(k) FROM top", setting, place)
+                self.assertEqual(sorted(map(int, rows.split())), sorted(expected), f"{mode} {place}")
+            groups = self.ask("SELECT g, count() FROM top GROUP BY g ORDER BY g LIMIT 5", "distributed_group_by_no_merge = 2", place)
+            self.assertEqual(groups, "0\t143\n" * 4 + "1\t143\n")
+
     def test_no_connection_is_made_to_itself(self):
         self.asked.stop()
         self.asked.start()

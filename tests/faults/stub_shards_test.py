@@ -1,6 +1,7 @@
 """An initiator over stub shards: replicas that stall at every boundary between two packets, and clusters of hundreds of shards."""
 import re
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from tests.support.node import Node, client, free_ports, has_clickhouse_client, sockets_to
 from tests.support.stub_shards import StubShards
@@ -50,6 +51,16 @@ class Initiator(Node):
 def rows_of(shards, rows=ROWS):
     keys = range(shards * rows)
     return len(keys), sum(keys), sum(key + 1 for key in keys)
+
+
+def sorted_rows(initiator, table, settings):
+    """Mode 2: the streams of all shards are merged."""
+    query = f"SELECT k, sum(v) AS s FROM {table} GROUP BY k ORDER BY k SETTINGS distributed_group_by_no_merge = 2, {settings}"
+    return [tuple(map(int, line.split())) for line in client(initiator, query, timeout=120).splitlines()]
+
+
+def sorted_rows_of(shards):
+    return sorted((key, key + 1) for shard in shards for key in range(shard * ROWS, (shard + 1) * ROWS))
 
 
 @unittest.skipUnless(has_clickhouse_client(), "clickhouse-client is not installed")
@@ -160,6 +171,88 @@ class ManyShardsTest(unittest.TestCase):
         self.stubs.release(77)
         self.assertTrue(wait_until(lambda: running_queries(self.initiator) == 0))
         self.assertEqual(self.initiator.ask("whole"), rows_of(self.SHARDS))
+
+    def test_so_many_are_asked_at_once(self):
+        for mode in (0, 1):
+            self.stubs.most_asked = 0
+            self.stubs.hold = {shard: 1 for shard in range(self.SHARDS)}
+            with ThreadPoolExecutor(1) as thread:
+                answer = thread.submit(self.initiator.ask, "whole", "max_distributed_connections = 7", mode=mode)
+                self.assertTrue(wait_until(lambda: self.stubs.asked == 7))
+                for shard in range(self.SHARDS):
+                    self.stubs.release(shard)
+                self.assertEqual(answer.result(), rows_of(self.SHARDS))
+            self.assertEqual(self.stubs.most_asked, 7)
+            self.stubs.hold = {}
+            for shard in range(self.SHARDS):
+                self.stubs.forget(shard)
+        self.assertEqual(sorted_rows(self.initiator, "whole", "max_distributed_connections = 7"), sorted_rows_of(range(self.SHARDS)))
+
+
+@unittest.skipUnless(has_clickhouse_client(), "clickhouse-client is not installed")
+class PoolTest(unittest.TestCase):
+    """Six shards on one server: connections to it are counted together."""
+    SHARDS = 6
+
+    def setUp(self):
+        self.stubs = StubShards(1, rows=ROWS)
+        self.stubs.__enter__()
+        self.addCleanup(self.stubs.__exit__)
+        self.initiator = Initiator({"same": [self.stubs.ports] * self.SHARDS})
+        self.initiator.__enter__()
+        self.addCleanup(self.initiator.__exit__)
+        self.right = tuple(self.SHARDS * number for number in rows_of(1))
+
+    def test_a_pool_that_is_smaller_than_the_query(self):
+        for size in (1, 2, 4):
+            self.stubs.most_asked = 0
+            self.stubs.hold = {0: 1}
+            with ThreadPoolExecutor(1) as thread:
+                answer = thread.submit(self.initiator.ask, "same", f"distributed_connections_pool_size = {size}", mode=1)
+                self.assertTrue(wait_until(lambda: self.stubs.asked == size))
+                self.stubs.release(0)
+                self.assertEqual(answer.result(), self.right)
+            self.assertEqual(self.stubs.most_asked, size)
+            self.stubs.forget(0)
+
+    def test_queries_take_turns(self):
+        self.stubs.most_asked = 0
+        self.stubs.hold = {0: 1}
+        with ThreadPoolExecutor(8) as threads:
+            asks = [threads.submit(self.initiator.ask, "same", "distributed_connections_pool_size = 2", mode=1) for _ in range(8)]
+            self.assertTrue(wait_until(lambda: self.stubs.asked == 2))
+            self.stubs.release(0)
+            self.assertEqual([ask.result() for ask in asks], [self.right] * 8)
+        self.assertEqual(self.stubs.most_asked, 2)
+
+    def test_sorted_streams_need_all_at_once(self):
+        """The first shard has not ended, and no row can be told before every shard has sent one."""
+        for setting in ("distributed_connections_pool_size", "max_distributed_connections"):
+            with self.subTest(setting=setting), ThreadPoolExecutor(1) as thread:
+                self.stubs.hold = {0: 4}
+                before = self.stubs.queries
+                rows = thread.submit(sorted_rows, self.initiator, "same", f"{setting} = 1")
+                self.assertTrue(wait_until(lambda: self.stubs.queries - before == self.SHARDS))
+                self.stubs.release(0)
+                self.assertEqual(rows.result(), sorted_rows_of([0] * self.SHARDS))
+                self.stubs.forget(0)
+
+    def test_how_much_may_travel(self):
+        self.assertEqual(self.initiator.ask("same", "max_network_bytes = 1000000", mode=1), self.right)
+        for most in (100, 4000):  # less than a question, less than all the answers
+            self.assertEqual(self.initiator.ask("same", f"max_network_bytes = {most}", mode=1), 290)
+
+    def test_nobody_leaves_in_time(self):
+        self.stubs.hold = {0: 1}
+        with ThreadPoolExecutor(1) as thread:
+            first = thread.submit(self.initiator.ask, "same", "distributed_connections_pool_size = 6", mode=1)
+            self.assertTrue(wait_until(lambda: self.stubs.asked == self.SHARDS))
+            self.assertEqual(self.initiator.ask("same", "distributed_connections_pool_size = 6, connection_pool_max_wait_ms = 50"), 203)
+            # Whoever waits without end can still be cancelled.
+            self.assertEqual(self.initiator.ask("same", "distributed_connections_pool_size = 6, max_execution_time = 1"), 159)
+            self.stubs.release(0)
+            self.assertEqual(first.result(), self.right)
+        self.assertEqual(self.initiator.ask("same", "distributed_connections_pool_size = 1, connection_pool_max_wait_ms = 60000", mode=1), self.right)
 
 
 if __name__ == "__main__":

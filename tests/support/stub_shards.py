@@ -11,7 +11,7 @@ import struct
 import threading
 
 REVISION = 54430  # settings as text, scalars; nothing newer
-STATE, COMPLETE = 1, 2
+STATE, COMPLETE, SORTED = 1, 2, 4
 
 
 def varint(number):
@@ -116,11 +116,12 @@ class StubShards:
     """A context manager. Counters may be read from any thread; `hold` and `errors` be set before a query.
 
     `errors[i]`: (code, message) that shard i answers instead of its rows; `delays[i]`: it is a replica so many seconds behind; `blocks`: among how many blocks the rows of
-    a shard are shared out; `alike`: all are replicas of the first one."""
+    a shard are shared out; `alike`: all are replicas of the first one. `most_asked`: the most queries that were under way at once."""
 
     def __init__(self, count, rows=4, blocks=1, alike=False):
         self.count, self.rows, self.blocks, self.alike = count, rows, blocks, alike
         self.hold, self.errors, self.delays = {}, {}, {}
+        self.asked, self.most_asked = 0, 0
         self.queries, self.cancels, self.open, self.most_open, self.greeting, self.most_greeting = 0, 0, 0, 0, 0, 0
         self.settings = {}
         self._released = {}
@@ -132,7 +133,7 @@ class StubShards:
             return [exception_packet(*self.errors[shard])]
         first = 0 if self.alike else shard * self.rows
         keys = list(range(first, first + self.rows))
-        names = ("__table1.k", "sum(__table1.v)") if stage == STATE else ("k", "s")
+        names = ("k", "s") if stage == COMPLETE else ("__table1.k", "sum(__table1.v)")
         types = ("UInt64", "AggregateFunction(sum, UInt64)") if stage == STATE else ("UInt64", "UInt64")
         packets = [data_packet([(names[0], types[0], []), (names[1], types[1], [])])]
         step = max(1, -(-self.rows // self.blocks))
@@ -177,6 +178,8 @@ class StubShards:
                 elif kind == 1:
                     _, stage, self.settings[shard] = await client.query()
                     self.queries += 1
+                    self.asked += 1
+                    self.most_asked = max(self.most_asked, self.asked)
                     packets = self.answer(shard, stage)
                 elif kind in (2, 7):
                     if not await client.block() and kind == 2:
@@ -185,6 +188,7 @@ class StubShards:
                     self.cancels += 1
                     if talking and not talking.done():
                         talking.cancel()
+                        self.asked -= 1
                         writer.write(END_OF_STREAM)
                 elif kind == 4:
                     await self._say(shard, writer, 0, varint(4))
@@ -200,13 +204,18 @@ class StubShards:
         finally:
             self.open -= 1
             self.greeting -= greeting
-            if talking:
+            if talking and not talking.done():
                 talking.cancel()
+                self.asked -= 1
             writer.close()
 
     async def _answer(self, shard, writer, packets):
-        for place, packet in enumerate(packets):
+        for place, packet in enumerate(packets[:-1]):
             await self._say(shard, writer, place + 1, packet)
+        if self.hold.get(shard) == len(packets):
+            await self._event(shard).wait()
+        self.asked -= 1  # whoever has read the end may ask the next one
+        writer.write(packets[-1])
 
     async def _listen(self):
         def serve(shard):

@@ -27,7 +27,7 @@ protected:
             settings.set("distributed_background_insert_sleep_time_ms", "1");
             settings.set("distributed_background_insert_max_sleep_time_ms", "20");
             settings.set("connections_with_failover_max_tries", "1");
-            return settings;
+            return std::make_shared<const Settings>(std::move(settings));
         };
     }
 
