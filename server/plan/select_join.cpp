@@ -5,6 +5,7 @@
 #include "server/plan/node_name.h"
 #include "server/plan/query_tree_walk.h"
 #include "server/plan/select_planner.h"
+#include "server/plan/sent_tables.h"
 
 namespace shardd::plan {
 
@@ -77,20 +78,16 @@ bool isSharded(const TableSource& source) {
 void SelectPlanner::sendJoinedTables(storage::RemoteQuery& query, std::map<std::string, std::string>& names) {
     for (size_t i = 0; i < query_.joins.size(); ++i) {
         const TableSource& source = *query_.sources[i + 1];
-        const std::string mode = query_.settings.get("distributed_product_mode");
         const bool sharded = isSharded(source);
-        if (!query_.joins[i].global && sharded && mode == "deny")
-            throw Error(ErrorCode::DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED,
-                        "Double-distributed IN/JOIN subqueries is denied (distributed_product_mode = "
-                        "'deny'). You may rewrite query to use local "
-                        "tables in subqueries, or use GLOBAL keyword, or set distributed_product_mode to "
-                        "suitable value.");
-        if (!query_.joins[i].global && !(sharded && mode == "global")) continue;
+        const bool may_be_sent = sharded || source.kind == TableSource::Kind::Table ||
+                                 (source.subquery && readsTables(*source.subquery));
+        if (!query_.joins[i].global && !(may_be_sent && isSent(query_.settings, sharded))) continue;
         planSide(source);
         Block rows = step_->header.header();
         if (context_.run) {
             Block answer = context_.run(step_);
             if (answer.rows > 0) rows = std::move(answer);
+            limitTransfer(query_.settings, rows);
         }
         for (NamedColumn& column : rows.columns) column.name = column.name.substr(source.id.size() + 1);
         const std::string table = fmt::format("_data_{}_{}", source.id, query.external_tables.size() + 1);

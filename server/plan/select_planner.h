@@ -37,7 +37,6 @@ private:
     void sendJoinedTables(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
     Block remoteHeader(storage::Stage stage) const;
     std::function<std::string()> legacyText(const storage::RemoteQuery& query, const QueryNode& asked, const std::map<std::string, std::string>& sent_sets) const;
-    bool sendsProduct(const QueryTree& subquery) const;
     void sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
     std::vector<std::pair<std::string, std::string>> remoteSettings() const;
     std::vector<std::pair<std::string, std::string>> ownSettings() const;

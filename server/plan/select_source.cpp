@@ -8,6 +8,7 @@
 #include "server/plan/ranges.h"
 #include "server/plan/remote_settings.h"
 #include "server/plan/select_planner.h"
+#include "server/plan/sent_tables.h"
 #include "server/plan/shard_text.h"
 #include "server/storage/merge_tree.h"
 
@@ -316,32 +317,20 @@ std::function<std::string()> SelectPlanner::legacyText(const storage::RemoteQuer
     return [kept = asked, stage = query.stage, columns, sent_sets] { return legacyShardText(kept, stage, columns, sent_sets); };
 }
 
-/// What becomes of an IN over another sharded table, by distributed_product_mode: true when it is evaluated here and sent.
-/// Errors: DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED (288).
-bool SelectPlanner::sendsProduct(const QueryTree& subquery) const {
-    if (!readsSharded(subquery)) return false;
-    const std::string mode = query_.settings.get("distributed_product_mode");
-    if (mode == "deny")
-        throw Error(ErrorCode::DISTRIBUTED_IN_JOIN_SUBQUERY_DENIED,
-                    "Double-distributed IN/JOIN subqueries is denied (distributed_product_mode = 'deny'). "
-                    "You may rewrite query to use local tables in subqueries, or use GLOBAL keyword, or set "
-                    "distributed_product_mode to suitable value.");
-    return mode == "global";
-}
-
 void SelectPlanner::sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names) {
     forEachRoot(query_, [&](const NodePtr& root) {
         walk(root, [&](const NodePtr& node) {
             if (node->kind != Node::Kind::Function || node->arguments.size() != 2) return true;
             const NodePtr& set = node->arguments[1];
             if (set->kind != Node::Kind::Set || !set->subquery || names.contains(set->name)) return true;
-            if (!node->function_name.starts_with("global") && !sendsProduct(*set->subquery)) return true;
+            if (!node->function_name.starts_with("global") && !isSent(query_.settings, readsSharded(*set->subquery))) return true;
             Block rows = makeHeader(set->subquery->columns);
             if (context_.run) {
                 PlannerContext inner = context_;
                 inner.stage = Stage::Complete;
                 Block answer = context_.run(planQuery(set->subquery, inner).root);
                 if (answer.rows > 0) rows = std::move(answer);
+                limitTransfer(query_.settings, rows);
             }
             const std::string table = fmt::format("_data_{}_{}", cityHash64(set->name + context_.initial_query_id), query.external_tables.size() + 1);
             names[set->name] = table;

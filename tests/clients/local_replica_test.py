@@ -97,6 +97,28 @@ class LocalReplicaTest(unittest.TestCase):
             groups = self.ask("SELECT g, count() FROM top GROUP BY g ORDER BY g LIMIT 5", "distributed_group_by_no_merge = 2", place)
             self.assertEqual(groups, "0\t143\n" * 4 + "1\t143\n")
 
+    def test_what_travels_with_a_query(self):
+        """GLOBAL IN and JOIN, written or by setting."""
+        inside = "SELECT count() FROM dist WHERE k {}IN (SELECT number FROM numbers(10))"
+        self.assertEqual(self.ask(inside.format("GLOBAL "), "max_rows_to_transfer = 10", "max_bytes_to_transfer = 80"), "10\n")
+        for limit in ("max_rows_to_transfer = 9", "max_bytes_to_transfer = 79"):
+            self.assertEqual(self.ask(inside.format("GLOBAL "), limit), 191)
+            self.assertEqual(self.ask(inside.format(""), limit), "10\n")
+            self.assertEqual(self.ask(inside.format(""), limit, "prefer_global_in_and_join = 1"), 191)
+        first_block = ["max_rows_to_transfer = 1", "max_block_size = 5", "transfer_overflow_mode = 'break'"]
+        self.assertEqual(self.ask(inside.format("GLOBAL "), *first_block), "5\n")
+        client(self.asked, "CREATE TABLE beside (k UInt64) ENGINE = MergeTree ORDER BY k")
+        self.addCleanup(client, self.asked, "DROP TABLE beside")
+        client(self.asked, "INSERT INTO beside VALUES (3), (4)")
+        joined = "SELECT count() FROM dist JOIN beside ON dist.k = beside.k"
+        far = ["prefer_localhost_replica = 0"]  # the other server has no such table
+        self.assertEqual(self.ask(joined, "prefer_global_in_and_join = 1", *far), "2\n")
+        self.assertEqual(self.ask(joined, *far), 60)
+        sharded = "SELECT count() FROM dist WHERE k IN (SELECT k FROM dist WHERE k < 7)"
+        self.assertEqual(self.ask(sharded), 288)
+        for mode in ("deny", "allow", "global"):
+            self.assertEqual(self.ask(sharded, "prefer_global_in_and_join = 1", f"distributed_product_mode = '{mode}'"), "7\n")
+
     def test_no_connection_is_made_to_itself(self):
         self.asked.stop()
         self.asked.start()
