@@ -70,7 +70,7 @@ Aggregator::Aggregator(AggregationPlan plan, Block header, QueryContext& context
     small_keys_ =
         std::bit_floor(std::max<size_t>(context.settings.group_table_bytes / (format_.row_bytes + 16), 2048));
     large_keys_ = std::bit_floor(std::max<size_t>(kLargeTableBytes / (format_.row_bytes + 16), 2048));
-    workers_.resize(std::max<size_t>(1, context.settings.max_threads));
+    workers_.resize(std::max<size_t>(1, plan_.workers != 0 ? plan_.workers : context.settings.max_threads));
     for (auto& worker : workers_) worker = makeWorker();
     if (plan_.limit_groups != 0 && !plan_.keys.empty()) frozen_ = makeWorker();
     if (plan_.max_groups != 0 && !plan_.keys.empty() && !frozen_) prepareMaximum();
@@ -162,6 +162,8 @@ Flow Aggregator::add(size_t worker_number, const Block& block) {
     if (wantsToSpill(worker)) spill(worker);
     return Flow::More;
 }
+
+size_t Aggregator::groupsOf(size_t worker) const { return workers_[worker]->part->store.rows(); }
 
 void Aggregator::addDeferred(size_t worker_number, const Block& block, size_t call) {
     Worker& worker = *workers_[worker_number];
@@ -267,7 +269,7 @@ KeyTable::Mode Aggregator::makeRoom(Worker& worker, size_t rows, KeyTable::Mode 
     }
     worker.looked_up += rows;
     if (table.fits(rows)) return mode;
-    const bool may_forget = (!maximum_ || !maximum_->counts) && !frozen_;
+    const bool may_forget = (!maximum_ || !maximum_->counts) && !frozen_ && plan_.groups_in_table == 0;
     const size_t limit = worker.part->store.partitioned() ? small_keys_ : large_keys_;
     const bool repeats = worker.looked_up >= table.size() + table.size() / 20;
     if (!may_forget || table.capacity() < 2 * small_keys_ || (repeats && table.capacity() < 2 * limit)) {
@@ -285,7 +287,7 @@ KeyTable::Mode Aggregator::makeRoom(Worker& worker, size_t rows, KeyTable::Mode 
 
 /// places[i] for the rows of worker.batch.
 void Aggregator::lookUp(Worker& worker, char** places, KeyTable::Mode mode) {
-    if (worker.table->capacity() == 0) worker.table->reset(256);
+    if (worker.table->capacity() == 0) worker.table->reset(std::max<size_t>(256, plan_.groups_in_table));
     mode = makeRoom(worker, worker.batch.rows, mode);
     const bool wants_fresh = needs_create_ || needs_destroy_;
     worker.fresh.clear();

@@ -34,6 +34,11 @@ struct AggregationPlan {
     uint64_t limit_groups = 0;
     /// Calls that add() leaves alone: addDeferred() fills them. Only without keys.
     std::vector<size_t> deferred_calls = {};
+    /// How many add() and finish() with; 0: as many as the query has.
+    size_t workers = 0;
+    /// Rows are few enough for a worker's table to hold all of their groups, about so many; 0 if it is not
+    /// so.
+    size_t groups_in_table = 0;
 };
 
 /// GROUP BY, from blocks of rows or of states to blocks of groups.
@@ -60,6 +65,9 @@ public:
 
     /// Rows for one deferred call only.
     void addDeferred(size_t worker, const Block& block, size_t call);
+
+    /// Groups of one worker so far, those that it met twice counted twice.
+    size_t groupsOf(size_t worker) const;
 
     /// All groups to `sink`; does not finish `sink`.
     void finish(Sink& sink);

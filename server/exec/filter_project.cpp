@@ -25,6 +25,8 @@ public:
         return next_.consume(worker, block.filter(condition.mask.span(), condition.kept));
     }
 
+    KeyRangeSink* keyRanges() override { return next_.keyRanges(); }
+
 private:
     const plan::FilterStep& step_;
     const std::optional<std::vector<std::string>> wanted_;
@@ -49,6 +51,8 @@ public:
                 return {hint.filter, expression->name};
         return {};
     }
+
+    KeyRangeSink* keyRanges() override { return next_.keyRanges(); }
 
 private:
     const plan::ProjectStep& step_;

@@ -6,6 +6,7 @@
 #include "server/exec/grouping_sets.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
+#include "server/exec/range_aggregate.h"
 #include "server/exec/shifted_sums.h"
 
 namespace shardd::exec {
@@ -97,6 +98,10 @@ void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
     if (runShiftedSums(step, place, sink) || runDependentKeys(step, place, sink)) return;
     if (countsDistinctFlat(step)) {
         runDistinctCount(step, std::move(plan), place, sink);
+        return;
+    }
+    if (!step.key_order.empty()) {
+        runRangeAggregate(step, std::move(plan), place, sink);
         return;
     }
     Aggregator aggregator(std::move(plan), place.header, place.context);

@@ -43,6 +43,8 @@ struct ExecSettings {
     bool distinct_overflow_throws = true;
     /// What a worker's table of groups and its rows may take of the second-level cache.
     size_t group_table_bytes = size_t{3} << 19;
+    /// Rows that a range of keys should have where a table is read range by range; 0 leaves it to the table.
+    uint64_t key_range_rows = 0;
     /// Memory of the query from which on aggregations put their groups on the disk; 0 is never. The ratio is
     /// of what the limits of user and server still leave when the query begins; the smaller one holds.
     uint64_t max_bytes_before_external_group_by = 0;

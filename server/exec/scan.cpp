@@ -7,7 +7,6 @@
 #include "server/exec/expression.h"
 #include "server/exec/operators.h"
 #include "server/exec/remote_groups.h"
-#include "server/exec/scan_stop.h"
 #include "server/exec/stream_drain.h"
 #include "server/exec/thread_pool.h"
 #include "server/exec/top_condition.h"
@@ -30,6 +29,8 @@ std::optional<Block> nextBlock(BlockSource& source, ScanStop& stop, QueryContext
     }
 }
 
+}  // namespace
+
 void drain(BlockSource& source, size_t worker, ScanStop& stop, QueryContext& context, Sink& sink) {
     while (std::optional<Block> block = nextBlock(source, stop, context)) {
         if (block->rows == 0) continue;
@@ -39,6 +40,8 @@ void drain(BlockSource& source, size_t worker, ScanStop& stop, QueryContext& con
         }
     }
 }
+
+namespace {
 
 /// Many streams, few workers: each stream has a thread that waits for it, workers take whatever came first.
 template <typename Source>
@@ -168,9 +171,11 @@ void run(const plan::ScanStep& step, const StepPlace& place, Sink& sink) {
         request.limit_rows = 0;
         prewhere.emplace(step, sink);
     }
-    std::vector<BlockSourcePtr> sources = step.table->scan(request);
     Sink& target = prewhere ? static_cast<Sink&>(*prewhere) : sink;
-    drainAll(sources, stop, context, target);
+    if (!scanKeyRanges(step, request, stop, context, target)) {
+        std::vector<BlockSourcePtr> sources = step.table->scan(request);
+        drainAll(sources, stop, context, target);
+    }
     context.check();
     target.finish();
 }

@@ -8,9 +8,21 @@
 #include "server/exec/operator.h"
 #include "server/exec/query_context.h"
 #include "server/exec/remote_totals.h"
+#include "server/exec/scan_stop.h"
 #include "server/plan/plan.h"
 
 namespace shardd::exec {
+
+/// All rows of a source to `sink`, until nobody wants more.
+void drain(BlockSource& source, size_t worker, ScanStop& stop, QueryContext& context, Sink& sink);
+
+/// The rows of a table range by range, for an operator that wants them so. False when this table cannot, and
+/// nothing was done.
+bool scanKeyRanges(const plan::ScanStep& step,
+                   const storage::ScanRequest& request,
+                   ScanStop& stop,
+                   QueryContext& context,
+                   Sink& sink);
 
 /// The answers of shards, one stream each, for an operator that pulls from them itself.
 struct RemoteScan {

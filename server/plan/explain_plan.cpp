@@ -133,6 +133,9 @@ void StepWriter::node(const AggregateStep& step) {
     line(step.finish ? "Aggregating" : "Aggregating (states)");
     detail("Keys", join(step.keys));
     detail("Aggregates", callsText(step.calls));
+    std::vector<std::string> order;
+    for (const KeyOrderElement& element : step.key_order) order.push_back(element.text + (element.descending ? " DESC" : " ASC"));
+    detail("Order", join(order));
     if (!step.grouping_sets.empty()) detail("Grouping sets", std::to_string(step.grouping_sets.size()));
 }
 

@@ -150,6 +150,14 @@ struct ArrayJoinStep {
 
 enum class OverflowMode : uint8_t { Throw, Break, Any };
 
+/// An element of a table's sorting key that has one value within every group.
+struct KeyOrderElement {
+    std::string text;
+    bool descending = false;
+    /// The key of GROUP BY that is the element, if groups beyond an ORDER BY … LIMIT need not be made; else empty.
+    std::string key;
+};
+
 /// GROUP BY. Output: keys in order, then calls, as states or (finish) results. Without keys exactly one row, unless
 /// nothing came and empty_result_for_aggregation_by_empty_set holds.
 struct AggregateStep {
@@ -167,6 +175,9 @@ struct AggregateStep {
     bool overflow_row = false;
     /// Only this many groups matter (LIMIT without ORDER BY or HAVING); 0 is all.
     uint64_t limit_groups = 0;
+    /// The first elements of the table's sorting key that the keys determine: rows may come range by range of these, so that
+    /// groups are finished on the way (optimize_aggregation_in_order). Empty: rows come as they like.
+    std::vector<KeyOrderElement> key_order;
 };
 
 /// Groups pass; each must live on this shard, as far as its keys tell. Output: the input's columns.

@@ -2,6 +2,7 @@
 
 #include "common/columns/create_column.h"
 #include "server/plan/group_proof.h"
+#include "server/plan/key_order.h"
 #include "server/plan/query_tree_walk.h"
 #include "server/plan/select_planner.h"
 
@@ -10,6 +11,13 @@ namespace shardd::plan {
 using storage::Stage;
 
 namespace {
+
+/// As ClickHouse has it: servers say `force` to one another.
+bool wantsKeyOrder(const Settings& settings) {
+    return settings->force_aggregation_in_order ||
+           (settings->optimize_aggregation_in_order && settings->query_plan_aggregation_in_order &&
+            settings->query_plan_enable_optimizations);
+}
 
 bool finishesGroups(Stage stage) { return stage >= Stage::Complete; }
 
@@ -20,6 +28,15 @@ uint64_t grandTotalLevel(const QueryNode& query) {
 }
 
 }  // namespace
+
+/// Groups by the first elements of a table's sorting key may be finished while it is read. max_rows_to_group_by counts all groups
+/// together, so then they stay together.
+void SelectPlanner::orderGroups(AggregateStep& aggregate) const {
+    if (!wantsKeyOrder(query_.settings) || !aggregate.grouping_sets.empty() || aggregate.max_groups != 0) return;
+    aggregate.key_order = keyOrderOf(step_, aggregate.keys, context_);
+    if (query_.settings->optimize_aggregation_in_order_limit && !countsAllRows()) return;
+    for (KeyOrderElement& element : aggregate.key_order) element.key.clear();
+}
 
 /// As an initiator: how it is proved that groups which shards finish are disjoint.
 std::optional<GroupComparison> SelectPlanner::planComparison(const storage::DistributedSource& distributed,

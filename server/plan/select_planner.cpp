@@ -170,6 +170,10 @@ uint64_t SelectPlanner::keptRows() const {
     return limit.rows > UINT64_MAX - offset.rows ? 0 : limit.rows + offset.rows;
 }
 
+bool SelectPlanner::countsAllRows() const {
+    return query_.settings->exact_rows_before_limit || query_.settings->distributed_totals == setting_types::DistributedTotals::Exact;
+}
+
 std::vector<NodePtr> SelectPlanner::outputNodes() const {
     std::vector<NodePtr> nodes;
     for (const Projection& projection : query_.projection) addDistinct(nodes, projection.node);
@@ -313,6 +317,7 @@ void SelectPlanner::planAggregation() {
                             !query_.distinct && plain && query_.grouping_sets.empty() && to_ != Stage::WithMergeableState;
     if (any_groups && !query_.group_by.empty() && !query_.settings->exact_rows_before_limit)
         aggregate.limit_groups = query_.limit ? keptRows() : limit_rows_;
+    if (plain) orderGroups(aggregate);
     setStep(makeStep(std::move(aggregate), std::move(header)));
     checkGroups();
 }
@@ -497,8 +502,7 @@ void SelectPlanner::planLimit() {
     if (query_.offset) limit.offset = rowCount(query_.offset);
     limit.with_ties = query_.limit_with_ties;
     if (limit.with_ties) limit.ties = sortKeys();
-    limit.exhaust_input = query_.totals || query_.settings->exact_rows_before_limit ||
-                          query_.settings->distributed_totals == setting_types::DistributedTotals::Exact;
+    limit.exhaust_input = query_.totals || countsAllRows();
     if (to_ == Stage::WithMergeableStateAfterAggregationAndLimit) {
         // The initiator skips the offset itself; what is no plain number it must see whole.
         const uint64_t kept = keptRows();

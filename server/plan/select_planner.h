@@ -40,7 +40,8 @@ private:
     void sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
     std::vector<std::pair<std::string, std::string>> remoteSettings() const;
     std::vector<std::pair<std::string, std::string>> ownSettings() const;
-    // select_groups.cpp: what is proved and merged of finished groups
+    // select_groups.cpp: groups that are finished before all rows were read; what is proved and merged of finished groups
+    void orderGroups(AggregateStep& aggregate) const;
     QueryNode withHiddenKeys(const StageChoice& choice, GroupComparison& comparison, Block& header) const;
     std::optional<GroupComparison> planComparison(const storage::DistributedSource& distributed, const StageChoice& choice) const;
     std::optional<ExactTotals> planExactTotals(const StageChoice& choice) const;
@@ -78,6 +79,8 @@ private:
     std::vector<SortKey> sortKeys() const;
     /// LIMIT + OFFSET as rows to keep; 0 when that is no plain number.
     uint64_t keptRows() const;
+    /// Rows behind a LIMIT are counted too, so they must be there.
+    bool countsAllRows() const;
     std::vector<NodePtr> outputNodes() const;
     /// Leaves (columns, keys, aggregates) that the output is computed from.
     std::vector<NodePtr> outputLeaves() const;

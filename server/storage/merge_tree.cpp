@@ -206,12 +206,21 @@ std::vector<PartPtr> MergeTree::parts() const {
     return parts_;
 }
 
+PartSnapshot MergeTree::snapshot() const {
+    return {.schema = schema(),
+            .parts = parts(),
+            .minmax_columns = traits_->minmax_columns,
+            .primary_key = primary_key_};
+}
+
 std::vector<BlockSourcePtr> MergeTree::scan(const ScanRequest& request) const {
-    return scanParts({.schema = schema(),
-                      .parts = parts(),
-                      .minmax_columns = traits_->minmax_columns,
-                      .primary_key = primary_key_},
-                     request);
+    return scanParts(snapshot(), request);
+}
+
+std::unique_ptr<KeyRangeScan> MergeTree::scanKeyRanges(const ScanRequest& request,
+                                                       size_t elements,
+                                                       uint64_t target_rows) const {
+    return KeyRangeScan::make(snapshot(), request, elements, target_rows);
 }
 
 std::optional<uint64_t> MergeTree::totalRows() const {

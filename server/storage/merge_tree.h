@@ -16,7 +16,9 @@
 
 namespace shardd::storage {
 
+class KeyRangeScan;
 class MergeScheduler;
+struct PartSnapshot;
 
 /// Parts written by one INSERT under temporary names: all of them become visible, or none.
 struct UnfinishedPart {
@@ -50,6 +52,11 @@ public:
     /// first block. PREWHERE comes before, as in ClickHouse. NOT_IMPLEMENTED (48) for engines whose merging
     /// is not known here.
     std::vector<BlockSourcePtr> scanFinal(const ScanRequest& request) const;
+
+    /// As scan(), range by range of the primary key's first `elements`. nullptr when that cannot be.
+    std::unique_ptr<KeyRangeScan> scanKeyRanges(const ScanRequest& request,
+                                                size_t elements,
+                                                uint64_t target_rows) const;
 
     /// The active parts, by partition and block.
     std::vector<PartPtr> parts() const;
@@ -88,6 +95,9 @@ public:
 
     const KeyDescription& sortingKey() const { return sorting_key_; }
 
+    /// The first elements of the sorting key.
+    const KeyDescription& primaryKey() const { return primary_key_; }
+
     const KeyDescription& partitionKey() const { return partition_key_; }
 
     /// The id of the partition with these values; texts that are not of the key's type go through `cast`.
@@ -100,6 +110,8 @@ public:
     void discard(const std::vector<UnfinishedPart>& unfinished) noexcept;
 
 private:
+    PartSnapshot snapshot() const;
+
     std::string path(const std::string& name) const { return directory_->path() + "/" + name; }
 
     FileSystem& files() const { return directory_->files(); }

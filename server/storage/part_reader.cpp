@@ -270,7 +270,7 @@ ColumnPtr PartReader::readSource(size_t position, const GranuleRanges& ranges) {
     const size_t end = std::min(begin + index.chunk_granules, index.granules());
     if (ranges.back().second > end) return decode(position, ranges);
     const bool wants_whole = ranges.size() == 1 && ranges[0].first == begin && ranges[0].second == end;
-    const ColumnPtr whole = cachedChunk(position, chunk, wants_whole);
+    const ColumnPtr whole = cachedChunk(position, chunk, wants_whole || caches_whole_);
     if (!whole) return decode(position, ranges);
     if (wants_whole) return whole;
     if (ranges.size() == 1)

@@ -66,6 +66,9 @@ public:
                std::vector<PartColumn> columns,
                const std::vector<std::string>& sizes = {});
 
+    /// A chunk of which only a part is read goes into the cache too: somebody will soon read the rest.
+    void cacheWholeChunks() { caches_whole_ = true; }
+
     /// The rows of the granules in `ranges`, in order. Only ranges within one chunk
     /// (PartIndex::chunk_granules) are cached.
     std::vector<ColumnPtr> read(const GranuleRanges& ranges);
@@ -94,6 +97,7 @@ private:
     std::vector<bool> gives_sizes_;
     std::vector<std::unique_ptr<PartColumnReader>> readers_;  // made when a column is first decoded
     std::vector<bool> cacheable_;
+    bool caches_whole_ = false;
 };
 
 }  // namespace shardd::storage

@@ -3,9 +3,11 @@
 
 #include "tests/support/forgetful_file_system.h"
 #include "tests/unit/server/exec/group_by.h"
+#include "tests/unit/server/exec/ordered_table.h"
 
 /// However an aggregation goes — over how many threads, in blocks of what size, with tables of what size, in
-/// memory or by way of the disk, in one step or as states — its groups are the same.
+/// memory or by way of the disk, in one step or as states, all at once or key range by key range — its groups
+/// are the same.
 namespace shardd::exec {
 namespace {
 
@@ -52,15 +54,17 @@ const std::vector<std::pair<const char*, const char*>> kFunctions = {
 };
 
 struct Case {
+    std::vector<std::pair<std::string, std::string>> columns;
+    std::vector<Block> blocks;
     plan::StepPtr input;
     std::vector<std::string> keys;
     std::vector<plan::AggregateCall> calls;
 };
 
 Case makeCase(Random& random) {
-    std::vector<std::pair<std::string, std::string>> columns;
     std::vector<const KeyType*> key_types;
     Case result;
+    auto& columns = result.columns;
     const size_t keys = below(random, 12) == 0 ? 0 : 1 + below(random, 3);
     for (size_t k = 0; k < keys; ++k) {
         key_types.push_back(&kKeyTypes[below(random, kKeyTypes.size())]);
@@ -77,7 +81,6 @@ Case makeCase(Random& random) {
         columns.emplace_back(name, type);
     const size_t rows = 500 + below(random, 5000);
     const uint64_t groups = std::array<uint64_t, 4>{3, 300, 3000, 1000000}[below(random, 4)];
-    std::vector<Block> blocks;
     for (size_t done = 0; done < rows;) {
         const size_t count = std::min<size_t>(rows - done, 1 + below(random, 1500));
         Rows values(count);
@@ -89,10 +92,10 @@ Case makeCase(Random& random) {
                        {Value(n), Value(static_cast<int64_t>(n) - 500), Value(static_cast<double>(n) - 300),
                         texted(n), n % 3 == 0 ? Value() : Value(n), Value(n)});
         }
-        blocks.push_back(makeBlock(columns, values));
+        result.blocks.push_back(makeBlock(columns, values));
         done += count;
     }
-    result.input = scanOf(std::move(blocks));
+    result.input = scanOf(result.blocks);
     const size_t calls = below(random, 5);
     for (size_t c = 0; c < calls; ++c) {
         const auto& [function, argument] = kFunctions[below(random, kFunctions.size())];
@@ -112,9 +115,9 @@ plan::StepPtr withHeader(plan::StepPtr step, auto node) {
     return plan::makeStep(std::move(node), std::move(header));
 }
 
-plan::StepPtr planOf(const Case& c, Shape shape) {
-    const plan::StepPtr finished = groupBy(c.input, c.keys, c.calls);
-    const plan::StepPtr states = groupBy(c.input, c.keys, c.calls, false);
+plan::StepPtr planOf(const Case& c, Shape shape, const std::vector<std::string>& key_order = {}) {
+    const plan::StepPtr finished = inKeyOrder(groupBy(c.input, c.keys, c.calls), key_order);
+    const plan::StepPtr states = inKeyOrder(groupBy(c.input, c.keys, c.calls, false), key_order);
     std::vector<plan::AggregateCall> over_states = c.calls;
     for (plan::AggregateCall& call : over_states) call.arguments = {call.name};
     switch (shape) {
@@ -192,6 +195,46 @@ TEST_P(AggregationProperty, TheWayDoesNotChangeTheGroups) {
                 << settings.max_threads << " block " << settings.max_block_rows << " table "
                 << settings.group_table_bytes << " spills " << settings.max_bytes_before_external_group_by
                 << " from " << settings.group_by_two_level_threshold;
+        }
+        context_.reset();
+    }
+}
+
+TEST_P(AggregationProperty, RangesOfKeysDoNotChangeTheGroups) {
+    Random random(GetParam());
+    for (size_t round = 0; round < 12; ++round) {
+        Case c = makeCase(random);
+        size_t sorted_keys = 0;
+        while (sorted_keys < c.keys.size() && !c.columns[sorted_keys].second.starts_with("Array"))
+            ++sorted_keys;
+        if (sorted_keys == 0) continue;
+        const auto shape = static_cast<Shape>(below(random, 5));
+        const std::vector<std::string> expected = rowsAsText(run(planOf(c, shape)));
+        std::vector<std::string> order(
+            c.keys.begin(), c.keys.begin() + 1 + static_cast<ptrdiff_t>(below(random, sorted_keys)));
+        if (below(random, 2) == 0) order.push_back("n");
+        tests::ForgetfulFileSystem disk;
+        OrderedTable table(disk, c.columns, order, 1 + below(random, 200), below(random, 2) == 0);
+        for (const Block& block : c.blocks) table.insert(block);
+        c.input = table.scan();
+        if (order.back() == "n") order.pop_back();
+        for (size_t way = 0; way < 4; ++way) {
+            ExecSettings settings;
+            settings.max_threads = 1 + below(random, 16);
+            settings.max_block_rows = 1 + below(random, below(random, 2) == 0 ? 20 : 100000);
+            settings.group_table_bytes = below(random, 2) == 0 ? 1 : size_t{3} << 19;
+            settings.key_range_rows = 1 + below(random, below(random, 2) == 0 ? 50 : 2000);
+            settings.max_bytes_before_external_group_by = below(random, 3) == 0 ? 1 : 0;
+            settings.group_by_two_level_threshold = 1 + below(random, 200);
+            tests::ForgetfulFileSystem temporary;
+            temporary.createDirectories("tmp");
+            Answer answer;
+            context(settings).temporary = {.files = &temporary, .path = "tmp"};
+            execute(planOf(c, shape, order), *context_, answer);
+            ASSERT_TRUE(rowsAsText(answer) == expected)
+                << "round " << round << " shape " << static_cast<int>(shape) << " threads "
+                << settings.max_threads << " range " << settings.key_range_rows << " elements "
+                << order.size();
         }
         context_.reset();
     }

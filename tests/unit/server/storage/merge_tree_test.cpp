@@ -8,44 +8,12 @@
 #include "common/types/type_parser.h"
 #include "server/aggregates/aggregate_list.h"
 #include "tests/support/forgetful_file_system.h"
+#include "tests/unit/server/storage/merge_tree_fixture.h"
 
 namespace shardd::storage {
 namespace {
 
 using tests::ForgetfulFileSystem;
-
-KeyElement plainKey(const std::string& name, const TypePtr& type) {
-    return {.text = name, .type = type, .column = name, .columns = {name}, .evaluate = {}};
-}
-
-TableDefinition definition(const std::vector<std::pair<std::string, std::string>>& columns,
-                           const std::vector<std::string>& order_by,
-                           const std::vector<std::string>& partition_by = {}) {
-    TableDefinition made;
-    made.schema.database = "default";
-    made.schema.name = "t";
-    made.schema.engine = "MergeTree";
-    made.schema.uuid = "11111111-2222-3333-4444-555555555555";
-    for (const auto& [name, type] : columns)
-        made.schema.columns.push_back({.name = name, .type = parseType(type)});
-    made.settings = {{"min_bytes_for_wide_part", "0"}};
-    for (const std::string& name : order_by)
-        made.sorting_key.elements.push_back(plainKey(name, made.schema.find(name)->type));
-    for (const std::string& name : partition_by)
-        made.partition_key.elements.push_back(plainKey(name, made.schema.find(name)->type));
-    return made;
-}
-
-std::shared_ptr<MergeTree> makeTable(TableDefinition made, FileSystem& files, bool attach = false) {
-    made.attach = attach;
-    if (!attach) {
-        // What the catalog has done before there are tables.
-        files.createDirectories("/data/store");
-        for (const char* directory : {"/", "/data"}) files.syncDirectory(directory);
-    }
-    return std::make_shared<MergeTree>(
-        made, EngineContext{.files = &files, .data_path = "/data/store/111/t", .decoded_cache = nullptr});
-}
 
 /// A block of (k UInt64, s String) rows.
 Block rows(const std::vector<std::pair<uint64_t, std::string>>& values) {
@@ -59,12 +27,6 @@ Block rows(const std::vector<std::pair<uint64_t, std::string>>& values) {
     block.add({"k", types::uint64(), ColumnPtr(std::move(keys))});
     block.add({"s", types::string(), ColumnPtr(std::move(texts))});
     return block;
-}
-
-void insert(Table& table, const Block& block) {
-    const BlockSinkPtr sink = table.write({});
-    sink->write(block);
-    sink->finish();
 }
 
 std::vector<std::vector<Value>> readAll(const Table& table, ScanRequest request) {
