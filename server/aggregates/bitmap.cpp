@@ -3,7 +3,9 @@
 
 #include "server/aggregates/aggregate_base.h"
 #include "server/aggregates/binary_form.h"
+#include "server/aggregates/bitmap_state.h"
 #include "server/aggregates/compact_set.h"
+#include "server/aggregates/elements.h"
 
 namespace shardd::aggregates {
 
@@ -143,48 +145,61 @@ void readRoaring(Reader& in, Add&& add) {
 
 // -- groupBitmap ------------------------------------------------------------------------------------
 
-constexpr size_t kSmallSize = 32;
+template <typename T>
+struct BitmapState {
+    CompactSet<KeyOf<T>> set;
+    ArenaArray<KeyOf<T>> order;  // of the first kSmallBitmap values
+
+    bool small() const { return set.size() <= kSmallBitmap; }
+
+    void insert(const KeyOf<T>& key, Arena& arena) {
+        if (set.insert(key, arena) && small()) order.push(key, arena);
+    }
+};
 
 /// How many different integers there are, from a state that bitmap functions understand.
 template <typename T>
-class GroupBitmap final : public AggregateBase<GroupBitmap<T>, CompactSet<KeyOf<T>>, FixedInput<T>> {
+class GroupBitmap final : public AggregateBase<GroupBitmap<T>, BitmapState<T>, FixedInput<T>>,
+                          public BitmapStates {
 public:
-    using Set = CompactSet<KeyOf<T>>;
-    using Base = AggregateBase<GroupBitmap<T>, Set, FixedInput<T>>;
+    using State = BitmapState<T>;
+    using Unsigned = std::make_unsigned_t<T>;
+    using Base = AggregateBase<GroupBitmap<T>, State, FixedInput<T>>;
     using Base::Base;
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(Set& set, const FixedInput<T>& input, size_t row, Arena& arena) const {
-        set.insert(toKey(input[row]), arena);
+    void addRow(State& state, const FixedInput<T>& input, size_t row, Arena& arena) const {
+        state.insert(toKey(input[row]), arena);
     }
 
-    void mergeStates(Set& set, const Set& other, Arena& arena) const { set.mergeFrom(other, arena); }
+    void mergeStates(State& state, const State& other, Arena& arena) const {
+        if (other.small())
+            for (const KeyOf<T>& key : other.order) state.insert(key, arena);
+        else
+            state.set.mergeFrom(other.set, arena);
+    }
 
-    void write(const Set& set, Writer& out) const {
-        std::vector<T> sorted;
-        sorted.reserve(set.size());
-        set.forEach([&](const KeyOf<T>& key) { sorted.push_back(fromKey<T>(key)); });
-        std::ranges::sort(sorted);
-        if (sorted.size() <= kSmallSize) {
+    void write(const State& state, Writer& out) const {
+        if (state.small()) {
             out.writeByte(0);
-            out.writeVarUInt(sorted.size());
-            for (const T& value : sorted) out.writeFixed(value);
+            out.writeVarUInt(state.order.size);
+            for (const KeyOf<T>& key : state.order) out.writeFixed(key);
             return;
         }
         out.writeByte(1);
         Writer bitmap;
         if constexpr (sizeof(T) == 8)
-            writeWide(sorted, bitmap);
+            writeWide(sorted(state), bitmap);
         else
-            writeNarrow(sorted, bitmap);
+            writeNarrow(sorted(state), bitmap);
         out.writeString(bitmap.view());
     }
 
-    void read(Set& set, Reader& in, Arena& arena) const {
+    void read(State& state, Reader& in, Arena& arena) const {
         if (in.readByte() == 0) {
-            const size_t count = readCount(in, kSmallSize, "small bitmap");
-            for (size_t i = 0; i < count; ++i) set.insert(in.readFixed<KeyOf<T>>(), arena);
+            const size_t count = readCount(in, kSmallBitmap, "small bitmap");
+            for (size_t i = 0; i < count; ++i) state.insert(in.readFixed<KeyOf<T>>(), arena);
             return;
         }
         const std::string bytes = in.readString();
@@ -193,29 +208,64 @@ public:
             const auto maps = bitmap.readFixed<uint64_t>();
             for (uint64_t i = 0; i < maps; ++i) {
                 const uint64_t high = uint64_t{bitmap.readFixed<uint32_t>()} << 32;
-                readRoaring(bitmap, [&](uint32_t low) { set.insert(high | low, arena); });
+                readRoaring(bitmap, [&](uint32_t low) { state.insert(high | low, arena); });
             }
         } else {
-            readRoaring(bitmap, [&](uint32_t value) { set.insert(static_cast<KeyOf<T>>(value), arena); });
+            readRoaring(bitmap, [&](uint32_t value) { state.insert(static_cast<KeyOf<T>>(value), arena); });
         }
     }
 
-    void finish(Set& set, Column& to, Arena&) const { appendFixed(to, static_cast<T>(set.size())); }
+    void finish(State& state, Column& to, Arena&) const { appendFixed(to, static_cast<T>(state.set.size())); }
+
+    size_t count(const char* state) const override { return Base::at(state).set.size(); }
+
+    bool contains(const char* state, uint64_t value) const override {
+        const State& bitmap = Base::at(state);
+        const auto key = static_cast<Unsigned>(value);
+        const uint64_t stored = bitmap.small() ? uint64_t{key} : extended(key);
+        return stored == value && bitmap.set.contains(key);
+    }
+
+    void appendValues(const char* state, PodVector<uint64_t>& values) const override {
+        const State& bitmap = Base::at(state);
+        if (bitmap.small())
+            for (const KeyOf<T>& key : bitmap.order) values.push_back(key);
+        else
+            for (const uint64_t value : sorted(bitmap)) values.push_back(value);
+    }
+
+    void insertValue(char* state, uint64_t value, Arena& arena) const override {
+        Base::at(state).insert(static_cast<KeyOf<T>>(value), arena);
+    }
+
+    uint64_t mostSmall() const override { return std::numeric_limits<Unsigned>::max(); }
 
 private:
-    static void writeNarrow(const std::vector<T>& sorted, Writer& out) {
-        std::vector<uint32_t> values;
-        for (const T& value : sorted) values.push_back(static_cast<uint32_t>(value));
+    /// As a Roaring bitmap holds it.
+    static uint64_t extended(Unsigned key) {
+        if constexpr (sizeof(T) == 8)
+            return key;
+        else
+            return static_cast<uint32_t>(static_cast<T>(key));
+    }
+
+    static std::vector<uint64_t> sorted(const State& state) {
+        std::vector<uint64_t> values;
+        values.reserve(state.set.size());
+        state.set.forEach(
+            [&](const KeyOf<T>& key) { values.push_back(extended(static_cast<Unsigned>(key))); });
         std::ranges::sort(values);
-        writeRoaring(values, out);
+        return values;
+    }
+
+    static void writeNarrow(const std::vector<uint64_t>& sorted, Writer& out) {
+        writeRoaring(std::vector<uint32_t>(sorted.begin(), sorted.end()), out);
     }
 
     /// A map from the upper halves to bitmaps of the lower ones.
-    static void writeWide(const std::vector<T>& sorted, Writer& out) {
-        std::vector<uint64_t> values(sorted.begin(), sorted.end());
-        std::ranges::sort(values);
+    static void writeWide(const std::vector<uint64_t>& sorted, Writer& out) {
         std::vector<std::pair<uint32_t, std::vector<uint32_t>>> maps;
-        for (uint64_t value : values) {
+        for (uint64_t value : sorted) {
             const auto high = static_cast<uint32_t>(value >> 32);
             if (maps.empty() || maps.back().first != high) maps.emplace_back(high, std::vector<uint32_t>());
             maps.back().second.push_back(static_cast<uint32_t>(value));
@@ -248,6 +298,11 @@ AggregateFunctionPtr createGroupBitmap(Signature signature) {
 }
 
 }  // namespace
+
+const BitmapStates* bitmapStatesOf(const Type& type) {
+    if (type.kind() != TypeKind::AggregateFunction) return nullptr;
+    return dynamic_cast<const BitmapStates*>(type.aggregate().get());
+}
 
 std::span<const AggregateInfo> bitmapAggregates() {
     static const AggregateInfo kInfos[] = {

@@ -13,6 +13,7 @@ namespace shardd::functions {
     X(arithmetic)           \
     X(arithmeticExtra)      \
     X(bit)                  \
+    X(bitmap)               \
     X(comparison)           \
     X(conditional)          \
     X(convert)              \
