@@ -53,7 +53,9 @@ TypePtr typeOfExtractAllGroups(const Signature& call) {
 std::string_view firstGroup(const Groups& groups) { return groups.back(); }
 
 /// The whole match and the first `most` groups at most.
-Groups groupsFor(const Regexp& regexp, size_t most) { return Groups(std::min(regexp.groupCount(), most) + 1); }
+Groups groupsFor(const Regexp& regexp, size_t most) {
+    return Groups(std::min(regexp.groupCount(), most) + 1);
+}
 
 ColumnPtr runExtract(const Call& call) {
     const TextArgument texts(call.column(0));
@@ -264,10 +266,15 @@ ColumnPtr runReplaceRegexp(const Call& call) {
     Groups groups;
     std::string known_pattern;
     std::string known_replacement;
+    const bool one_for_all = patterns.constant() && replacements.constant();
+    const auto known = [&](size_t row) {
+        return regexp &&
+               (one_for_all || (patterns[row] == known_pattern && replacements[row] == known_replacement));
+    };
     return eachText(call.rows, texts.totalBytes(), [&](size_t row, TextBuilder& out) {
         const std::string_view pattern = patterns[row];
         if (pattern.empty()) return out.append(texts[row]);
-        if (!regexp || pattern != known_pattern || replacements[row] != known_replacement) {
+        if (!known(row)) {
             known_pattern = pattern;
             known_replacement = replacements[row];
             regexp.emplace(pattern, false, ErrorCode::BAD_ARGUMENTS);
