@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <unistd.h>
 
+#include "common/base/host.h"
 #include "common/base/log.h"
 #include "server/bootstrap/rendezvous.h"
 #include "server/bootstrap/shared_board.h"
@@ -16,12 +17,6 @@ namespace {
 
 constexpr Log kLog("bootstrap");
 
-std::string ownHostName() {
-    char name[256] = "";
-    ::gethostname(name, sizeof(name) - 1);
-    return name;
-}
-
 class FileRendezvous final : public Rendezvous {
 public:
     explicit FileRendezvous(RendezvousOptions options)
@@ -30,7 +25,7 @@ public:
     asio::awaitable<Answer> beat(Member& own,
                                  const std::vector<Member>&,
                                  Clock::time_point deadline) override {
-        if (own.host.empty()) own.host = ownHostName();
+        if (own.host.empty()) own.host = hostName();
         const std::string& path = options_.plan.path;
         std::optional<LockedFile> file = LockedFile::tryOpen(path);
         while (!file) {

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "common/base/host.h"
 #include "common/base/log.h"
 #include "common/protocol/interserver.h"
 #include "server/net/connection.h"
@@ -205,8 +206,8 @@ TcpHost::TcpHost(asio::io_context& context, const RendezvousOptions& options, co
                                                              .tls = {}},
                                         serve);
     impl_->listener->start();
-    kLog.info("rank 0 waits for {} others at {}:{}", options.group.world_size - 1, options.plan.host,
-              impl_->listener->port());
+    kLog.info("rank 0 waits for {} others at {}", options.group.world_size - 1,
+              addressText(options.plan.host, impl_->listener->port()));
 }
 
 TcpHost::~TcpHost() {

@@ -1,5 +1,6 @@
 #include <boost/asio/io_context.hpp>
 
+#include "common/base/host.h"
 #include "common/base/log.h"
 #include "common/protocol/interserver.h"
 #include "server/bootstrap/rendezvous.h"
@@ -95,7 +96,7 @@ private:
         const std::string bytes = co_await readExactly(*connection_, Greeting::kBytes, deadline);
         Reader in(bytes);
         const Greeting greeting = decodeGreeting(in);
-        const std::string there = fmt::format("rank 0 at {}:{}", options_.plan.host, options_.plan.port);
+        const std::string there = "rank 0 at " + addressText(options_.plan.host, options_.plan.port);
         if (greeting.protocol != kProtocol)
             co_return Refusal{
                 .kind = Refusal::Kind::Other,

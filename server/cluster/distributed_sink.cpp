@@ -68,9 +68,8 @@ private:
 
     void chooseShards() {
         const Settings& settings = insert_.settings;
-        const uint64_t depth = settings->max_distributed_depth;
-        if (depth && insert_.request.origin.distributed_depth >= depth)
-            throw Error(ErrorCode::TOO_LARGE_DISTRIBUTED_DEPTH, "Maximum distributed depth exceeded");
+        storage::checkDistributedDepth(insert_.request.origin.distributed_depth,
+                                       settings->max_distributed_depth);
         const uint64_t wanted = settings->insert_shard_id;
         if (wanted > shards_.size())
             throw Error(ErrorCode::INVALID_SHARD_ID, "Shard id should be range from 1 to shard number");

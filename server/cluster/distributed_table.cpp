@@ -148,10 +148,7 @@ std::vector<storage::RemoteStreamPtr> DistributedTable::takeLocal(const Cluster&
     std::vector<storage::RemoteStreamPtr> streams;
     if (!service_->hooks.select_here) return streams;
     // What is said beside the rows, of places of groups and states behind totals, is said in packets.
-    const bool says_more = std::ranges::any_of(query.own_settings, [](const auto& setting) {
-        return setting.first != "distributed_block_revision";
-    });
-    if (says_more || !settingsOf(query.settings)->prefer_localhost_replica) return streams;
+    if (!query.own_settings.empty() || !settingsOf(query.settings)->prefer_localhost_replica) return streams;
     const std::optional<protocol::TableName> table = checkedTable();
     std::vector<size_t> others;
     for (const size_t shard : query.shards) {

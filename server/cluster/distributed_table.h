@@ -77,6 +77,8 @@ public:
 
     const std::string& clusterName() const override { return target_.cluster_name; }
 
+    bool knowsUser() const override { return !cluster()->secret.empty(); }
+
     size_t shardCount() const override { return cluster()->shards.size(); }
 
     std::vector<uint32_t> shardWeights() const override;

@@ -8,7 +8,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "common/base/host.h"
 
 namespace shardd::cluster {
 
@@ -56,10 +57,8 @@ bool isOnInterface(std::string_view bytes) {
 }
 
 std::string findOwnHostName() {
-    char name[256] = {};
-    if (::gethostname(name, sizeof(name) - 1) != 0) return "localhost";
-    const AddressList found = lookUp(name, AI_CANONNAME);
-    return found && found->ai_canonname ? found->ai_canonname : name;
+    const AddressList found = lookUp(hostName(), AI_CANONNAME);
+    return found && found->ai_canonname ? found->ai_canonname : hostName();
 }
 
 }  // namespace

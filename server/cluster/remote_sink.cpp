@@ -114,8 +114,10 @@ RemoteSink::Awaitable<void> RemoteSink::ask() {
     query.initial_address = request_.origin.initial_address;
     query.initial_start_microseconds = request_.origin.initial_start_microseconds;
     query.distributed_depth = request_.origin.distributed_depth;
-    client().putQuery(makeShardQuery(query, settings_, *request_.service, client().revision(),
-                                     link_->replica().config().compression, client().isShardd()));
+    client().putQuery(makeShardQuery(query, settings_, *request_.service,
+                                     {.revision = client().revision(),
+                                      .compresses = link_->replica().config().compression,
+                                      .is_shardd = client().isShardd()}));
     client().putEndOfData();
     co_await link_->flush(settings_);
     if (request_.has_rows) co_await awaitSample();

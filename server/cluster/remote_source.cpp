@@ -1,7 +1,5 @@
 #include "server/cluster/remote_source.h"
 
-#include <algorithm>
-
 #include "common/columns/adapt_block.h"
 #include "common/protocol/native_options.h"
 #include "common/wire/encoded_block.h"
@@ -20,19 +18,6 @@ Block RemoteSource::convert(const Block& block, const Block& wanted) const {
     return adaptBlock(block, wanted, task_->group()->service->hooks.convert, legacyName);
 }
 
-namespace {
-
-/// The initiator looks at the groups itself: those of a shard that does not, and all when their keys tell no place.
-bool groupsAreLookedAt(const storage::RemoteQuery& query, bool shard_checks) {
-    const auto has = [&](std::string_view name) {
-        return std::any_of(query.own_settings.begin(), query.own_settings.end(),
-                           [&](const auto& setting) { return setting.first == name && setting.second != "0"; });
-    };
-    return has("verify_disjoint_groups") && !(shard_checks && has("distributed_group_key"));
-}
-
-}  // namespace
-
 bool RemoteSource::isAsWanted(const Block& header) const {
     const Block& wanted = this->header();
     if (header.columns.size() != wanted.columns.size()) return false;
@@ -43,12 +28,17 @@ bool RemoteSource::isAsWanted(const Block& header) const {
     return true;
 }
 
+bool RemoteSource::groupsAreLookedAt() const {
+    const storage::GroupCheck check = task_->group()->query.group_check;
+    return check == storage::GroupCheck::Initiator || (check == storage::GroupCheck::Shards && !checksGroups());
+}
+
 /// A block from the queue as whoever reads wants it; nothing when it has no rows.
 std::optional<Block> RemoteSource::take(Block block) {
     takeTotals();
     if (block.rows == 0) same_columns_ = isAsWanted(block);
     if (const PassedFrames* passed = passedFrames(block)) {
-        if (same_columns_ && !groupsAreLookedAt(task_->group()->query, checksGroups())) return block;
+        if (same_columns_ && !groupsAreLookedAt()) return block;
         Block looked_at = net::decoded(block);
         // Who only looks at the rows may still hand their frames on.
         PodVector<char> frames;

@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "server/cluster/shard_task.h"
-#include "server/storage/pollable_stream.h"
 
 namespace shardd::cluster {
 
 /// The reading end of a ShardTask: blocks with the columns and types that the query expects.
-class RemoteSource final : public storage::RemoteStream, public storage::PollableStream {
+class RemoteSource final : public storage::RemoteStream {
 public:
     explicit RemoteSource(std::shared_ptr<ShardTask> task) : task_(std::move(task)) {}
 
@@ -38,6 +37,8 @@ private:
     Block convert(const Block& block, const Block& wanted) const;
     std::optional<Block> take(Block block);
     bool isAsWanted(const Block& header) const;
+    /// By us: a block must be read before it is passed on.
+    bool groupsAreLookedAt() const;
     void takeTotals();
     void takeRest();
 

@@ -191,8 +191,11 @@ void ReplicaAttempt::putQuery() {
     const QueryGroup& group = *task_->group();
     const storage::RemoteQuery& query = group.query;
     client().putStatusRequest(group.checked_table);
-    client().putQuery(makeShardQuery(query, group.settings, *group.service, client().revision(),
-                                     link_.replica().config().compression, client().isShardd(),
+    client().putQuery(makeShardQuery(query, group.settings, *group.service,
+                                     {.shard = task_->shard(),
+                                      .revision = client().revision(),
+                                      .compresses = link_.replica().config().compression,
+                                      .is_shardd = client().isShardd()},
                                      group.deadline));
     client().putScalar("_shard_count", static_cast<uint32_t>(group.cluster->shards.size()));
     client().putScalar("_shard_num", group.cluster->shards[task_->shard()].number);

@@ -4,6 +4,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "common/base/host.h"
 #include "common/columns/fixed_column.h"
 #include "common/protocol/chunked.h"
 #include "common/protocol/interserver.h"
@@ -100,8 +101,8 @@ asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::greet(std::shared_ptr
                                                                  const ReplicaConfig& replica,
                                                                  ShardLogin login,
                                                                  Deadline deadline) {
-    std::string address = fmt::format("{}:{}", replica.host, replica.port);
-    const auto client = std::make_shared<ShardClient>(connection, std::move(login), std::move(address));
+    const auto client =
+        std::make_shared<ShardClient>(connection, std::move(login), addressText(replica.host, replica.port));
     try {
         co_await client->sayHello(replica, deadline);
     } catch (...) {

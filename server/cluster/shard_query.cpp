@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include <unistd.h>
+#include "common/base/host.h"
 
 namespace shardd::cluster {
 
@@ -15,29 +15,12 @@ std::string environmentOr(const char* name, const char* otherwise) {
     return value ? value : otherwise;
 }
 
-std::string hostName() {
-    char name[256] = {};
-    if (::gethostname(name, sizeof(name) - 1) != 0) return "localhost";
-    return name;
-}
-
-/// What an old server's -State of a Nullable argument would lose: its own stage 1 keeps it.
-bool asksForNullableStates(const storage::RemoteQuery& query) {
-    return query.stage == storage::Stage::WithMergeableState &&
-           std::ranges::any_of(query.header.columns, [](const NamedColumn& column) {
-               return column.type->kind() == TypeKind::AggregateFunction &&
-                      std::ranges::any_of(column.type->aggregate()->argumentTypes(),
-                                          isNullableOrLowCardinalityNullable);
-           });
-}
-
 std::string lowerCase(std::string text) {
     std::ranges::transform(text, text.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
     return text;
 }
 
 protocol::ClientInfo makeClientInfo(const storage::RemoteQuery& query, const ClusterService& service) {
-    static const std::string own_host = hostName();
     static const std::string own_user = environmentOr("USER", "shardd");
     protocol::ClientInfo info;
     info.kind = protocol::QueryKind::Secondary;
@@ -46,7 +29,7 @@ protocol::ClientInfo makeClientInfo(const storage::RemoteQuery& query, const Clu
     if (!query.initial_address.empty()) info.initial_address = query.initial_address;
     info.initial_start_time_us = query.initial_start_microseconds;
     info.os_user = own_user;
-    info.host_name = own_host;
+    info.host_name = hostName();
     info.client_name = service.login.client_name;
     info.version_major = service.login.version_major;
     info.version_minor = service.login.version_minor;
@@ -88,22 +71,21 @@ std::optional<FrameOptions> framesOf(const Settings& settings, bool compresses) 
 ShardQuery makeShardQuery(const storage::RemoteQuery& query,
                           const Settings& settings,
                           const ClusterService& service,
-                          protocol::Revision revision,
-                          bool compresses,
-                          bool is_shardd,
+                          const AskedServer& server,
                           std::optional<net::Clock::time_point> deadline) {
     ShardQuery made;
+    const protocol::Revision revision = server.revision;
     // With a limit of its own for leaves, that one counts there from the start of each.
     if (settings->max_execution_time_leaf.count() > 0) deadline.reset();
     const bool old = revision < protocol::gate::kSettingsAsText;
-    made.frames = framesOf(settings, compresses);
+    made.frames = framesOf(settings, server.compresses);
     // Only finished rows are passed on as they are.
     made.keep_frames = query.stage == storage::Stage::Complete;
     made.packet.client_info = makeClientInfo(query, service);
-    const bool is_legacy = revision < protocol::gate::kSettingsAsText && query.legacy_text;
-    const bool whole_query = is_legacy && !asksForNullableStates(query);
-    made.packet.stage = static_cast<uint64_t>(whole_query ? storage::Stage::Complete : query.stage);
-    made.packet.text = is_legacy ? query.legacy_text() : query.text;
+    storage::LegacyQuery asked{query.textFor(server.shard), query.stage};
+    if (old && query.legacy) asked = query.legacy(server.shard);
+    made.packet.stage = static_cast<uint64_t>(asked.stage);
+    made.packet.text = std::move(asked.text);
     for (const auto& [name, value] : query.settings) {
         // Sent to every shard, also when nobody set it: servers of that time refuse names that they do not
         // know.
@@ -115,13 +97,14 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
         made.packet.settings.push_back({name, important ? protocol::setting_flag::kImportant : 0,
                                         is_time ? remainingSeconds(*deadline, old) : value});
     }
-    if (is_shardd)
-        for (const auto& [name, value] : query.own_settings) {
-            made.packet.settings.push_back({name, 0, value});
-            if (name == "distributed_block_revision")
-                made.block_revision =
-                    std::min<protocol::Revision>(std::strtoull(value.c_str(), nullptr, 10), revision);
+    if (server.is_shardd) {
+        for (const auto& [name, value] : query.own_settings) made.packet.settings.push_back({name, 0, value});
+        if (query.block_revision) {
+            made.packet.settings.push_back(
+                {"distributed_block_revision", 0, std::to_string(query.block_revision)});
+            made.block_revision = std::min<protocol::Revision>(query.block_revision, revision);
         }
+    }
     if (old) {
         // Servers of that time know the names of methods in lower case only.
         for (protocol::SettingChange& setting : made.packet.settings)

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "common/base/error.h"
+#include "common/base/host.h"
 #include "common/base/plain_numbers.h"
 #include "server/cluster/own_address.h"
 
@@ -106,9 +107,7 @@ ReplicaConfig parseAddress(const std::string& address, const AddressDefaults& de
 }  // namespace
 
 std::string Replica::address() const {
-    const bool is_v6 = config_.host.find(':') != std::string::npos;
-    return is_v6 ? fmt::format("[{}]:{}", config_.host, config_.port)
-                 : fmt::format("{}:{}", config_.host, config_.port);
+    return addressText(config_.host, config_.port);
 }
 
 std::vector<uint32_t> Cluster::weights() const {

@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file_system.h"
+#include "common/base/host.h"
 #include "common/base/log.h"
 #include "common/base/memory_budget.h"
 #include "config/users.h"
@@ -52,12 +53,6 @@ Config readConfig(const DaemonOptions& options) {
     config.path = withoutTrailingSlash(config.path);
     if (config.tmp_path.empty()) config.tmp_path = config.path + "/tmp";
     return config;
-}
-
-std::string hostName() {
-    char name[256] = "";
-    ::gethostname(name, sizeof(name) - 1);
-    return name;
 }
 
 // The zone of the machine: TZ, else what /etc/localtime points at.

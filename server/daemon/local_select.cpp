@@ -93,7 +93,7 @@ storage::RemoteStreamPtr selectHere(const QueryServices& services,
     if (!running) return nullptr;
     plan::PlannerContext context = makeContext(services, *running, query, part);
     const exec::ExecSettings settings = operatorSettings(context.settings, services, running->user);
-    auto plan = [text = query.text, context = std::move(context)](exec::QueryContext& own) {
+    auto plan = [text = query.textFor(part.shard), context = std::move(context)](exec::QueryContext& own) {
         return makePlan(text, context, own);
     };
     return exec::makeLocalStream({*services.pool, running->memory, settings, running->temporary, std::move(plan)}, query,

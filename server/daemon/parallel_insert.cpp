@@ -4,14 +4,12 @@
 #include "server/cluster/distributed_table.h"
 #include "server/cluster/shard_query.h"
 #include "server/daemon/statements.h"
+#include "server/plan/shard_text.h"
 #include "server/sql/lexer.h"
-#include "server/sql/printer.h"
 
 namespace shardd::daemon {
 
 namespace {
-
-constexpr sql::PrintOptions kForShards{.multi_line = false, .quoting = sql::PrintOptions::Quoting::Always};
 
 const cluster::DistributedTable* asDistributed(const storage::TablePtr& table) {
     return dynamic_cast<const cluster::DistributedTable*>(table.get());
@@ -56,7 +54,7 @@ std::string shardStatement(const sql::Select& original,
     std::string list;
     for (const std::string& column : columns)
         list += (list.empty() ? "" : ", ") + sql::quoteIdentifier(column);
-    return "INSERT INTO " + target + " (" + list + ") " + sql::toText(select, kForShards);
+    return "INSERT INTO " + target + " (" + list + ") " + sql::toText(select, plan::kForShards);
 }
 
 std::string quotedName(const std::string& database, const std::string& table) {
@@ -80,9 +78,7 @@ bool insertOnShards(const sql::Insert& statement,
     const cluster::DistributedTable* source = asDistributed(source_table);
     if (!source || !source->remoteTableFunction().empty()) return false;
     if (!target->hasShardsOf(*source) || (mode == 2 && !target->shardsPassRowsOn())) return false;
-    const uint64_t most_depth = settings->max_distributed_depth;
-    if (most_depth && request.origin.distributed_depth >= most_depth)
-        throw Error(ErrorCode::TOO_LARGE_DISTRIBUTED_DEPTH, "Maximum distributed depth exceeded");
+    storage::checkDistributedDepth(request.origin.distributed_depth, settings->max_distributed_depth);
     const auto schema = target->schema();
     if (mode != 2 && statement.function) return false;  // no shard knows it by a name
     const std::string into = mode == 2 ? quotedName(target->remoteDatabase(), target->remoteTable())

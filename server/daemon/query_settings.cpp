@@ -111,6 +111,9 @@ exec::ExecSettings execSettings(const Settings& settings) {
     result.max_rows_to_read = settings->max_rows_to_read;
     result.max_bytes_to_read = settings->max_bytes_to_read;
     result.read_overflow_throws = settings->read_overflow_mode == OverflowMode::Throw;
+    result.max_rows_to_read_leaf = settings->max_rows_to_read_leaf;
+    result.max_bytes_to_read_leaf = settings->max_bytes_to_read_leaf;
+    result.read_overflow_leaf_throws = settings->read_overflow_mode_leaf == OverflowMode::Throw;
     result.max_rows_to_sort = settings->max_rows_to_sort;
     result.max_bytes_to_sort = settings->max_bytes_to_sort;
     result.sort_overflow_throws = settings->sort_overflow_mode == OverflowMode::Throw;

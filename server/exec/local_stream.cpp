@@ -4,11 +4,11 @@
 #include <mutex>
 
 #include "common/base/bounded_queue.h"
+#include "common/columns/adapt_block.h"
 #include "server/exec/operator.h"
 #include "server/exec/pipeline.h"
 #include "server/exec/thread_pool.h"
 #include "server/functions/definition.h"
-#include "server/storage/pollable_stream.h"
 
 namespace shardd::exec {
 
@@ -17,7 +17,7 @@ namespace {
 /// As much as waits of another shard's answer.
 constexpr size_t kQueueBytes = size_t{8} << 20;
 
-class LocalStream final : public storage::RemoteStream, public storage::PollableStream {
+class LocalStream final : public storage::RemoteStream {
 public:
     LocalStream(LocalRun run, const storage::RemoteQuery& query, size_t shard)
         : plan_(std::move(run.plan)),
@@ -131,18 +131,11 @@ private:
     }
 
     Block convert(Block block) const {
-        Block result;
-        result.rows = block.rows;
-        result.bucket = block.bucket;
-        result.is_overflows = block.is_overflows;
-        for (const NamedColumn& wanted : header_.columns) {
-            const NamedColumn& found = block.get(wanted.name);
-            ColumnPtr values = full(found.column);
-            if (!sameType(found.type, wanted.type))
-                values = full(functions::castArgument({"", found.type, values}, wanted.type, block.rows));
-            result.columns.push_back({wanted.name, wanted.type, std::move(values)});
-        }
-        return result;
+        block.makeFull();
+        const auto cast = [](const ColumnPtr& column, const TypePtr& from, const TypePtr& to) {
+            return full(functions::castArgument({"", from, column}, to, column->size()));
+        };
+        return adaptBlock(block, header_, cast);
     }
 
     const std::function<plan::StepPtr(QueryContext&)> plan_;

@@ -21,8 +21,7 @@ struct LocalRun {
 
 /// A shard's part of `query` run here, and its rows as a shard's answer: for a replica that is this very
 /// server. Columns are taken by name and converted to query.header. What it reads counts for the query that
-/// asks (query.progress); query.stop ends it, and it has ended when the stream is destroyed. Also a
-/// storage::PollableStream.
+/// asks (query.progress); query.stop ends it, and it has ended when the stream is destroyed.
 storage::RemoteStreamPtr makeLocalStream(LocalRun run, const storage::RemoteQuery& query, size_t shard);
 
 }  // namespace shardd::exec

@@ -57,7 +57,7 @@ struct StreamChain {
 /// One stream's current block and row.
 class Cursor {
 public:
-    Cursor(storage::RemoteStream& stream, const StreamChain& chain, const std::vector<plan::SortKey>& keys)
+    Cursor(BlockSource& stream, const StreamChain& chain, const std::vector<plan::SortKey>& keys)
         : stream_(&stream), chain_(&chain), keys_(&keys) {}
 
     bool nextBlock() {
@@ -97,7 +97,7 @@ public:
     bool atEnd() const { return row_ >= block_.rows; }
 
 private:
-    storage::RemoteStream* stream_;
+    BlockSource* stream_;
     const StreamChain* chain_;
     const std::vector<plan::SortKey>* keys_;
     Block block_;
@@ -168,26 +168,17 @@ private:
 };
 
 /// A block that did not come from a shard, as one more stream.
-class BlockStream final : public storage::RemoteStream {
+class OneBlock final : public BlockSource {
 public:
-    explicit BlockStream(Block block) : header_(block.header()), block_(std::move(block)) {}
+    explicit OneBlock(Block block) : header_(block.header()), block_(std::move(block)) {}
 
     const Block& header() const override { return header_; }
 
     std::optional<Block> next() override { return std::exchange(block_, std::nullopt); }
 
-    const std::optional<Block>& totals() const override { return none_; }
-
-    const std::optional<Block>& extremes() const override { return none_; }
-
-    std::optional<uint64_t> rowsBeforeLimit() const override { return std::nullopt; }
-
-    size_t shard() const override { return SIZE_MAX; }
-
 private:
     const Block header_;
     std::optional<Block> block_;
-    const std::optional<Block> none_;
 };
 
 std::vector<Cursor*> openAll(std::vector<Cursor>& cursors) {
@@ -250,7 +241,7 @@ void run(const plan::MergeSortedStep& step, const StepPlace& place, Sink& sink) 
     // Sorted shards know their states before their first row, and send them so.
     MergedTotals merged;
     if (chain.remote->exact_totals) merged = mergeTotals(*chain.remote->exact_totals, scan.streams, place.context);
-    BlockStream grand_total(merged.row ? *merged.row : Block());
+    OneBlock grand_total(merged.row ? *merged.row : Block());
     Cursor grand_total_cursor(grand_total, chain, step.keys);
     if (grand_total_cursor.nextBlock()) open.push_back(&grand_total_cursor);
     MergedRows out(step, place.context, sink);

@@ -29,26 +29,33 @@ void QueryContext::throwReason() const {
     throw *reason_;
 }
 
+void QueryContext::limitRead(
+    ErrorCode code, const char* unit, const char* setting, uint64_t most, uint64_t current, bool throws) {
+    if (most == 0 || current <= most) return;
+    if (throws)
+        throw Error(code, "Limit for {} (controlled by '{}' setting) exceeded, max {}: {}, current {}: {}",
+                    unit, setting, unit, most, unit, current);
+    stopReading();
+}
+
 void QueryContext::countRead(uint64_t rows, uint64_t bytes) {
     const uint64_t total_rows = progress.read_rows.fetch_add(rows) + rows;
     const uint64_t total_bytes = progress.read_bytes.fetch_add(bytes) + bytes;
     if (on_progress) on_progress(rows, bytes);
-    if (settings.max_rows_to_read != 0 && total_rows > settings.max_rows_to_read) {
-        if (settings.read_overflow_throws)
-            throw Error(ErrorCode::TOO_MANY_ROWS,
-                        "Limit for rows (controlled by 'max_rows_to_read' setting) exceeded, max rows: {}, "
-                        "current rows: {}",
-                        settings.max_rows_to_read, total_rows);
-        stopReading();
-    }
-    if (settings.max_bytes_to_read != 0 && total_bytes > settings.max_bytes_to_read) {
-        if (settings.read_overflow_throws)
-            throw Error(ErrorCode::TOO_MANY_BYTES,
-                        "Limit for bytes (controlled by 'max_bytes_to_read' setting) exceeded, max bytes: "
-                        "{}, current bytes: {}",
-                        settings.max_bytes_to_read, total_bytes);
-        stopReading();
-    }
+    limitRead(ErrorCode::TOO_MANY_ROWS, "rows", "max_rows_to_read", settings.max_rows_to_read, total_rows,
+              settings.read_overflow_throws);
+    limitRead(ErrorCode::TOO_MANY_BYTES, "bytes", "max_bytes_to_read", settings.max_bytes_to_read,
+              total_bytes, settings.read_overflow_throws);
+}
+
+void QueryContext::countLocalRead(uint64_t rows, uint64_t bytes) {
+    countRead(rows, bytes);
+    const uint64_t total_rows = local_rows_.fetch_add(rows) + rows;
+    const uint64_t total_bytes = local_bytes_.fetch_add(bytes) + bytes;
+    limitRead(ErrorCode::TOO_MANY_ROWS, "rows", "max_rows_to_read_leaf", settings.max_rows_to_read_leaf,
+              total_rows, settings.read_overflow_leaf_throws);
+    limitRead(ErrorCode::TOO_MANY_BYTES, "bytes", "max_bytes_to_read_leaf", settings.max_bytes_to_read_leaf,
+              total_bytes, settings.read_overflow_leaf_throws);
 }
 
 }  // namespace shardd::exec

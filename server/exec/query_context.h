@@ -36,6 +36,10 @@ struct ExecSettings {
     uint64_t max_rows_to_read = 0;
     uint64_t max_bytes_to_read = 0;
     bool read_overflow_throws = true;  // else: stop reading there
+    /// The same for what is read on this server itself.
+    uint64_t max_rows_to_read_leaf = 0;
+    uint64_t max_bytes_to_read_leaf = 0;
+    bool read_overflow_leaf_throws = true;
     uint64_t max_rows_to_sort = 0;
     uint64_t max_bytes_to_sort = 0;
     bool sort_overflow_throws = true;
@@ -111,11 +115,21 @@ public:
     /// Requested by cancel() and by stopReading(): for whoever waits for rows.
     std::stop_token readingToken() const { return reading_.get_token(); }
 
-    /// Counts what a scan read and checks the limits of reading.
+    /// Counts what a scan read, here or on a shard, and checks the limits of reading.
     void countRead(uint64_t rows, uint64_t bytes);
+
+    /// As countRead(), for what was read on this server.
+    void countLocalRead(uint64_t rows, uint64_t bytes);
 
 private:
     [[noreturn]] void throwReason() const;
+
+    /// Errors, or the end of reading, when more than `most` (0: any number) was read.
+    void limitRead(
+        ErrorCode code, const char* unit, const char* setting, uint64_t most, uint64_t current, bool throws);
+
+    std::atomic<uint64_t> local_rows_ = 0;
+    std::atomic<uint64_t> local_bytes_ = 0;
 
     struct OptionalCount {
         std::atomic<uint64_t> value = 0;

@@ -137,14 +137,21 @@ public:
 
     std::optional<Block> next() override {
         std::optional<Block> block = stream_->next();
-        if (!block) {
+        if (block)
+            take(*block);
+        else
             takeRest();
-            return block;
-        }
-        if (block->rows > 0) check(*block);
-        strip(*block);
         return block;
     }
+
+    Polled poll() override {
+        Polled polled = stream_->poll();
+        if (polled.block) take(*polled.block);
+        if (polled.ended) takeRest();
+        return polled;
+    }
+
+    void onReadable(std::function<void()> callback) override { stream_->onReadable(std::move(callback)); }
 
     const std::optional<Block>& totals() const override { return step_.exact_totals ? stream_->totals() : totals_; }
 
@@ -157,6 +164,11 @@ public:
     bool checksGroups() const override { return stream_->checksGroups(); }
 
 private:
+    void take(Block& block) {
+        if (block.rows > 0) check(block);
+        strip(block);
+    }
+
     void check(const Block& block) {
         const plan::GroupComparison& comparison = *step_.comparison;
         if (places_ && stream_->checksGroups()) return;

@@ -44,8 +44,7 @@ void drain(BlockSource& source, size_t worker, ScanStop& stop, QueryContext& con
 namespace {
 
 /// Many streams, few workers: each stream has a thread that waits for it, workers take whatever came first.
-template <typename Source>
-void drainThroughQueue(std::vector<std::unique_ptr<Source>>& sources,
+void drainThroughQueue(std::vector<BlockSourcePtr>& sources,
                        ScanStop& stop,
                        QueryContext& context,
                        Sink& sink) {
@@ -79,11 +78,7 @@ void drainThroughQueue(std::vector<std::unique_ptr<Source>>& sources,
     });
 }
 
-template <typename Source>
-void drainAll(std::vector<std::unique_ptr<Source>>& sources,
-              ScanStop& stop,
-              QueryContext& context,
-              Sink& sink) {
+void drainAll(std::vector<BlockSourcePtr>& sources, ScanStop& stop, QueryContext& context, Sink& sink) {
     if (sources.size() > context.settings.max_threads) {
         drainThroughQueue(sources, stop, context, sink);
         return;
@@ -160,7 +155,7 @@ void run(const plan::ScanStep& step, const StepPlace& place, Sink& sink) {
     request.max_block_rows = context.settings.max_block_rows;
     request.limit_rows = step.limit_rows;
     request.stop = stop.token();
-    request.progress = [&context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
+    request.progress = [&context](uint64_t rows, uint64_t bytes) { context.countLocalRead(rows, bytes); };
     std::optional<PrewhereSink> prewhere;
     if (step.table->supportsPrewhere()) {
         request.prewhere = prewhereOf(step, hintFor(step, sink));
@@ -232,11 +227,7 @@ void run(const plan::RemoteScanStep& step, const StepPlace& place, Sink& sink) {
     query.stop = stop.token();
     query.progress = [&context = place.context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
     std::vector<storage::RemoteStreamPtr> streams = withCheckedGroups(step, step.table->distributed()->query(query));
-    const std::vector<storage::PollableStream*> all = pollable(streams);
-    if (all.empty())
-        drainAll(streams, stop, place.context, sink);
-    else
-        drainStreams(all, stop, place.context, sink);
+    drainStreams(streams, stop, place.context, sink);
     MergedTotals merged;
     if (step.exact_totals) merged = mergeTotals(*step.exact_totals, streams, place.context);
     if (merged.row && !stop.ended()) sink.consume(0, *merged.row);

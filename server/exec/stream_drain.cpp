@@ -91,7 +91,7 @@ storage::PollableStream::Polled poll(storage::PollableStream& stream, ScanStop& 
     }
 }
 
-void work(const std::vector<storage::PollableStream*>& streams,
+void work(const std::vector<storage::RemoteStreamPtr>& streams,
           size_t worker,
           ReadyStreams& ready,
           ScanStop& stop,
@@ -118,17 +118,7 @@ void work(const std::vector<storage::PollableStream*>& streams,
 
 }  // namespace
 
-std::vector<storage::PollableStream*> pollable(const std::vector<storage::RemoteStreamPtr>& streams) {
-    std::vector<storage::PollableStream*> result;
-    for (const storage::RemoteStreamPtr& stream : streams) {
-        auto* other_side = dynamic_cast<storage::PollableStream*>(stream.get());
-        if (!other_side) return {};
-        result.push_back(other_side);
-    }
-    return result;
-}
-
-void drainStreams(const std::vector<storage::PollableStream*>& streams,
+void drainStreams(const std::vector<storage::RemoteStreamPtr>& streams,
                   ScanStop& stop,
                   QueryContext& context,
                   Sink& sink) {
@@ -140,7 +130,7 @@ void drainStreams(const std::vector<storage::PollableStream*>& streams,
     });
     for (size_t i = 0; i < streams.size(); ++i) streams[i]->onReadable([ready, i] { ready->notify(i); });
     const auto forget = [&streams](void*) {
-        for (storage::PollableStream* stream : streams) stream->onReadable(nullptr);
+        for (const storage::RemoteStreamPtr& stream : streams) stream->onReadable(nullptr);
     };
     int scope = 0;
     const std::unique_ptr<void, decltype(forget)> at_the_end(&scope, forget);

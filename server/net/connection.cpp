@@ -13,6 +13,7 @@
 #include <boost/asio/write.hpp>
 
 #include "common/base/error.h"
+#include "common/base/host.h"
 #include "common/protocol/chunked.h"
 #include "server/net/connection_impl.h"
 #include "server/net/interrupt.h"
@@ -30,9 +31,7 @@ constexpr size_t kFirstReadBytes = size_t{16} << 10;
 constexpr size_t kMostReadBytes = size_t{256} << 10;
 
 std::string toText(const Tcp::endpoint& endpoint) {
-    const std::string address = endpoint.address().to_string();
-    return endpoint.address().is_v6() ? fmt::format("[{}]:{}", address, endpoint.port())
-                                      : fmt::format("{}:{}", address, endpoint.port());
+    return addressText(endpoint.address().to_string(), endpoint.port());
 }
 
 /// Cancels `io` when the deadline passes; says afterwards whether it did. Lives on the stack of a coroutine.
@@ -292,10 +291,12 @@ asio::awaitable<std::shared_ptr<Connection>> Connection::connect(Target target,
         co_await asio::async_connect(socket, endpoints, asio::redirect_error(asio::use_awaitable, error));
         throwIfRaised(interrupt);
         if (watchdog.fired())
-            throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout: connect timed out: {}:{}", target.host,
-                        target.port);
+            throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout: connect timed out: {}",
+                        addressText(target.host, target.port));
     }
-    if (error) throw Error(ErrorCode::NETWORK_ERROR, "{} ({}:{})", error.message(), target.host, target.port);
+    if (error)
+        throw Error(ErrorCode::NETWORK_ERROR, "{} ({})", error.message(),
+                    addressText(target.host, target.port));
     if (!target.secure) co_return adoptPlain(std::move(socket));
     const Tls::State tls = (target.tls ? *target.tls : Tls::defaultClient()).current();
     std::shared_ptr<Connection> made =

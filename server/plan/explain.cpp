@@ -103,10 +103,12 @@ void addShardLines(const DistributedRead& read, size_t shard, std::vector<std::s
     }
     lines.push_back(title + ":");
     lines.push_back("    Stage: " + stageText(read.query.stage));
-    lines.push_back("    Query: " + read.query.text);
+    lines.push_back("    Query: " + read.query.textFor(shard));
     for (const auto& [name, value] : read.query.settings) lines.push_back("    Setting: " + name + " = " + value);
     for (const auto& [name, value] : read.query.own_settings)
         lines.push_back("    Setting, if it is shardd: " + name + " = " + value);
+    if (read.query.block_revision)
+        lines.push_back(fmt::format("    Setting, if it is shardd: distributed_block_revision = {}", read.query.block_revision));
 }
 
 void addReadLines(const DistributedRead& read, std::vector<std::string>& lines) {

@@ -271,7 +271,8 @@ sql::ExpressionPtr SyntaxMaker::set(const Node& node) const {
     sql::Expressions elements;
     Literal::Tuple literals;
     bool plain = true;
-    for (const NodePtr& element : node.set_elements) {
+    const auto shorter = options_.lists.find(&node);
+    for (const NodePtr& element : shorter == options_.lists.end() ? node.set_elements : shorter->second) {
         elements.push_back(expression(*element));
         const auto* literal = sql::as<sql::LiteralExpression>(elements.back().get());
         // Elements of a list are compared as values, so a tuple may lose its cast.

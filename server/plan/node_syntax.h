@@ -20,6 +20,8 @@ struct SyntaxOptions {
     Dialect dialect = Dialect::Analyzer;
     /// For GLOBAL IN: from a set node's name to the table that travels with the query.
     std::map<std::string, std::string> sent_sets = {};
+    /// IN lists that are written shorter: from a set's node to the elements that stay.
+    std::map<const Node*, std::vector<NodePtr>> lists = {};
     /// For shards: the sharded table that they are asked about, called by the name it has there.
     const TableSource* read = nullptr;
     /// … and every other sharded table too (distributed_product_mode = 'local'); table functions stay what they are.

@@ -75,7 +75,7 @@ StepPtr planSetOperation(const QueryTree& written, const PlannerContext& outer, 
 }  // namespace
 
 StepPtr planTree(const QueryTreePtr& tree, const PlannerContext& context, QueryPlan& plan, uint64_t limit_rows) {
-    if (tree->operation == SetOperation::Select) return SelectPlanner(*tree->select, context, plan, limit_rows).plan();
+    if (tree->operation == SetOperation::Select) return SelectPlanner(tree->select, context, plan, limit_rows).plan();
     if (context.stage != storage::Stage::Complete) {
         // Only a whole answer can be had of several SELECTs.
         PlannerContext complete = context;

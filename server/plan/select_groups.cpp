@@ -55,8 +55,8 @@ std::optional<GroupComparison> SelectPlanner::planComparison(const storage::Dist
 
 /// The query as shards get it: keys that nobody selects are added, so that groups can be told apart here. `header` gets the
 /// columns of the answer, the added ones last.
-QueryNode SelectPlanner::withHiddenKeys(const StageChoice& choice, GroupComparison& comparison, Block& header) const {
-    QueryNode asked = query_;
+std::shared_ptr<const QueryNode> SelectPlanner::withHiddenKeys(const StageChoice& choice, GroupComparison& comparison, Block& header) const {
+    std::vector<Projection> hidden;
     header = remoteHeader(choice.stage);
     const bool complete = choice.stage == Stage::Complete;
     for (size_t i = 0; i < query_.group_by.size(); ++i) {
@@ -71,10 +71,10 @@ QueryNode SelectPlanner::withHiddenKeys(const StageChoice& choice, GroupComparis
                 comparison.impossible = fmt::format(
                     "{} is not selected, and SELECT DISTINCT would answer something else with it", key->old_name);
                 header = remoteHeader(choice.stage);
-                return query_;
+                return owned_;
             }
-            asked.projection.push_back({key, fmt::format("__group_key_{}", i + 1)});
-            if (complete) column = asked.projection.back().alias;
+            hidden.push_back({key, fmt::format("__group_key_{}", i + 1)});
+            if (complete) column = hidden.back().alias;
             header.columns.push_back({column, key->type, ColumnPtr(createColumn(*key->type))});
         }
     }
@@ -85,6 +85,9 @@ QueryNode SelectPlanner::withHiddenKeys(const StageChoice& choice, GroupComparis
                     column = comparison.keys[i].first;
                     break;
                 }
+    if (hidden.empty()) return owned_;
+    auto asked = std::make_shared<QueryNode>(query_);
+    std::move(hidden.begin(), hidden.end(), std::back_inserter(asked->projection));
     return asked;
 }
 

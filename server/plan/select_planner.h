@@ -18,8 +18,8 @@ StepPtr planTree(const QueryTreePtr& tree, const PlannerContext& context, QueryP
 /// Columns between the steps are called by their nodes' names.
 class SelectPlanner {
 public:
-    SelectPlanner(const QueryNode& query, const PlannerContext& context, QueryPlan& plan, uint64_t limit_rows)
-        : query_(query), context_(context), plan_(plan), limit_rows_(limit_rows), to_(context.stage) {}
+    SelectPlanner(std::shared_ptr<const QueryNode> query, const PlannerContext& context, QueryPlan& plan, uint64_t limit_rows)
+        : owned_(std::move(query)), query_(*owned_), context_(context), plan_(plan), limit_rows_(limit_rows), to_(context.stage) {}
 
     StepPtr plan();
 
@@ -36,13 +36,13 @@ private:
     void planShardedSide(const TableSource& source, const std::vector<std::string>& needed);
     void sendJoinedTables(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
     Block remoteHeader(storage::Stage stage) const;
-    std::function<std::string()> legacyText(const storage::RemoteQuery& query, const QueryNode& asked, const std::map<std::string, std::string>& sent_sets) const;
+    static void writeTexts(storage::RemoteQuery& query, std::shared_ptr<const QueryNode> asked, std::map<std::string, std::string> sent_sets, ShardLists lists);
     void sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names);
-    std::vector<std::pair<std::string, std::string>> remoteSettings() const;
+    std::vector<std::pair<std::string, std::string>> remoteSettings(const storage::DistributedSource& distributed) const;
     std::vector<std::pair<std::string, std::string>> ownSettings() const;
     // select_groups.cpp: groups that are finished before all rows were read; what is proved and merged of finished groups
     void orderGroups(AggregateStep& aggregate) const;
-    QueryNode withHiddenKeys(const StageChoice& choice, GroupComparison& comparison, Block& header) const;
+    std::shared_ptr<const QueryNode> withHiddenKeys(const StageChoice& choice, GroupComparison& comparison, Block& header) const;
     std::optional<GroupComparison> planComparison(const storage::DistributedSource& distributed, const StageChoice& choice) const;
     std::optional<ExactTotals> planExactTotals(const StageChoice& choice) const;
     void checkGroups();
@@ -85,6 +85,7 @@ private:
     /// Leaves (columns, keys, aggregates) that the output is computed from.
     std::vector<NodePtr> outputLeaves() const;
 
+    const std::shared_ptr<const QueryNode> owned_;
     const QueryNode& query_;
     const PlannerContext& context_;
     QueryPlan& plan_;

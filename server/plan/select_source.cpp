@@ -297,24 +297,23 @@ Block SelectPlanner::remoteHeader(Stage stage) const {
     return header;
 }
 
-/// Written when there is a shard that needs it, perhaps after the planning.
-std::function<std::string()> SelectPlanner::legacyText(const storage::RemoteQuery& query, const QueryNode& asked, const std::map<std::string, std::string>& sent_sets) const {
-    std::vector<std::pair<std::string, NodePtr>> columns;
-    if (query.stage != Stage::Complete) {
-        std::map<std::string, NodePtr> nodes;
-        forEachRoot(asked, [&](const NodePtr& root) {
-            walk(root, [&](const NodePtr& node) {
-                if (node->kind == Node::Kind::Column || node->kind == Node::Kind::ArrayJoinColumn) nodes[node->name] = node;
-                return true;
-            });
-        });
-        for (const Projection& projection : asked.projection) nodes[projection.node->name] = projection.node;
-        for (const auto& list : {outputLeaves(), outputNodes(), query_.aggregates, query_.group_by})
-            for (const NodePtr& node : list) nodes[node->name] = node;
-        for (const NamedColumn& column : query.header.columns)
-            if (const auto found = nodes.find(column.name); found != nodes.end()) columns.emplace_back(column.name, found->second);
+/// The texts for shards; that for an old server is written when there is one, perhaps after the planning.
+void SelectPlanner::writeTexts(storage::RemoteQuery& query,
+                               std::shared_ptr<const QueryNode> asked,
+                               std::map<std::string, std::string> sent_sets,
+                               ShardLists lists) {
+    ShardTextParts parts{.sent_sets = std::move(sent_sets), .lists = {}};
+    query.text = shardText(*asked, parts);
+    for (const auto& [shard, own] : lists) {
+        parts.lists = own;
+        query.own_texts[shard] = shardText(*asked, parts);
     }
-    return [kept = asked, stage = query.stage, columns, sent_sets] { return legacyShardText(kept, stage, columns, sent_sets); };
+    parts.lists.clear();
+    query.legacy = [asked = std::move(asked), stage = query.stage, wanted = query.header, parts, lists = std::move(lists)](size_t shard) {
+        ShardTextParts own = parts;
+        if (const auto found = lists.find(shard); found != lists.end()) own.lists = found->second;
+        return legacyShardText(*asked, stage, wanted, own);
+    };
 }
 
 void SelectPlanner::sendSets(storage::RemoteQuery& query, std::map<std::string, std::string>& names) {
@@ -340,9 +339,9 @@ void SelectPlanner::sendSets(storage::RemoteQuery& query, std::map<std::string, 
     });
 }
 
-std::vector<std::pair<std::string, std::string>> SelectPlanner::remoteSettings() const {
+std::vector<std::pair<std::string, std::string>> SelectPlanner::remoteSettings(const storage::DistributedSource& distributed) const {
     std::vector<std::pair<std::string, std::string>> result;
-    for (auto& setting : plan::remoteSettings(query_.settings, {.outermost = context_.outermost}))
+    for (auto& setting : plan::remoteSettings(query_.settings, {.outermost = context_.outermost, .same_user = distributed.knowsUser()}))
         if (!isOwnSetting(setting.first)) result.push_back(std::move(setting));
     return result;
 }
@@ -371,6 +370,7 @@ void SelectPlanner::noteRead(const storage::DistributedSource& distributed, cons
         remote.query.report = read.report;
         context_.activity->add(std::move(read));
     }
+    if (context_.run) return;  // nobody wants to be told of the plan
     DistributedRead read{distributed.clusterName(), distributed.shardCount(), {}, remote.query, choice.reason, choice.skipped, proof};
     for (size_t shard = 0; shard < read.shard_count; ++shard) read.addresses.push_back(distributed.shardAddress(shard));
     plan_.distributed.push_back(std::move(read));
@@ -378,10 +378,8 @@ void SelectPlanner::noteRead(const storage::DistributedSource& distributed, cons
 
 void SelectPlanner::planRemote(const TableSource& source) {
     const storage::DistributedSource& distributed = *source.storage->distributed();
-    const uint64_t deepest = query_.settings->max_distributed_depth;
-    if (deepest != 0 && context_.distributed_depth >= deepest)
-        throw Error(ErrorCode::TOO_LARGE_DISTRIBUTED_DEPTH, "Maximum distributed depth exceeded");
-    const StageChoice choice = chooseStage(query_, distributed, to_, context_);
+    storage::checkDistributedDepth(context_.distributed_depth, query_.settings->max_distributed_depth);
+    StageChoice choice = chooseStage(query_, distributed, to_, context_);
     const bool whole_answer = query_.settings->distributed_group_by_no_merge != 0;
     if (choice.shards.empty()) {
         RemoteScanStep nobody;
@@ -408,23 +406,22 @@ void SelectPlanner::planRemote(const TableSource& source) {
     std::map<std::string, std::string> sent_sets;
     sendSets(remote.query, sent_sets);
     sendJoinedTables(remote.query, sent_sets);
-    remote.query.settings = remoteSettings();
+    remote.query.settings = remoteSettings(distributed);
     remote.query.own_settings = ownSettings();
     remote.comparison = planComparison(distributed, choice);
+    std::shared_ptr<const QueryNode> asked = owned_;
     if (remote.comparison) {
-        const QueryNode asked = withHiddenKeys(choice, *remote.comparison, remote.query.header);
-        remote.query.text = shardText(asked, sent_sets);
-        remote.query.legacy_text = legacyText(remote.query, asked, sent_sets);
-        remote.hidden_columns = asked.projection.size() - query_.projection.size();
+        asked = withHiddenKeys(choice, *remote.comparison, remote.query.header);
+        remote.hidden_columns = asked->projection.size() - query_.projection.size();
+        remote.query.group_check = remote.comparison->slots ? storage::GroupCheck::Shards : storage::GroupCheck::Initiator;
         if (const auto& slots = remote.comparison->slots) {
             remote.query.own_settings.emplace_back("distributed_group_key", slots->key.text);
             remote.query.own_settings.emplace_back("distributed_shard_weights", weightsText(slots->weights));
         }
     } else {
-        remote.query.text = shardText(query_, sent_sets);
         remote.query.header = remoteHeader(choice.stage);
-        remote.query.legacy_text = legacyText(remote.query, query_, sent_sets);
     }
+    writeTexts(remote.query, std::move(asked), std::move(sent_sets), std::move(choice.lists));
     // Finished rows are passed on as they come when they have the form that the client reads.
     const bool old_clients_read_it_otherwise = std::any_of(query_.projection.begin(), query_.projection.end(), [](const Projection& each) {
         return each.node->type->name().find("LowCardinality") != std::string::npos;
@@ -434,8 +431,8 @@ void SelectPlanner::planRemote(const TableSource& source) {
     if (choice.stage == Stage::Complete && to_ == Stage::Complete && context_.outermost && context_.client_revision > 0 && !is_changed &&
         !old_clients_read_it_otherwise) {
         // A shard that is asked by a shard hands through what the first initiator's client reads.
-        const uint64_t asked = context_.secondary ? uint64_t{settings->distributed_block_revision} : 0;
-        remote.query.own_settings.emplace_back("distributed_block_revision", std::to_string(asked ? asked : context_.client_revision));
+        const uint64_t wanted = context_.secondary ? uint64_t{settings->distributed_block_revision} : 0;
+        remote.query.block_revision = wanted ? wanted : context_.client_revision;
     }
     const bool exact = query_.settings->distributed_totals == setting_types::DistributedTotals::Exact;
     if (exact && query_.limit && !query_.settings.isChanged("exact_rows_before_limit"))

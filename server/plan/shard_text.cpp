@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "server/plan/node_syntax.h"
+#include "server/plan/query_tree_walk.h"
 #include "server/plan/select_planner.h"
-#include "server/sql/printer.h"
 
 namespace shardd::plan {
 
@@ -12,15 +12,24 @@ using storage::Stage;
 
 namespace {
 
-constexpr sql::PrintOptions kForShards{.multi_line = false, .quoting = sql::PrintOptions::Quoting::Always};
-
 SyntaxOptions shardSyntax(const QueryNode& query,
                           SyntaxOptions::Dialect dialect,
-                          const std::map<std::string, std::string>& sent_sets) {
+                          const ShardTextParts& parts) {
     return {.dialect = dialect,
-            .sent_sets = sent_sets,
+            .sent_sets = parts.sent_sets,
             .read = query.sources.empty() ? nullptr : query.sources[0].get(),
             .all_local = query.settings->distributed_product_mode == setting_types::DistributedProductMode::Local};
+}
+
+/// Lists are cut in filters only: elsewhere the name of a column may come from them.
+std::shared_ptr<sql::Select> shardSelect(const QueryNode& query, const SyntaxOptions& options, const ShardTextParts& parts) {
+    std::shared_ptr<sql::Select> select = selectSyntax(query, options);
+    if (parts.lists.empty()) return select;
+    SyntaxOptions shorter = options;
+    shorter.lists = parts.lists;
+    if (query.prewhere) select->prewhere = expressionSyntax(*query.prewhere, shorter);
+    if (query.where) select->where = expressionSyntax(*query.where, shorter);
+    return select;
 }
 
 Error cannotBeAsked(std::string_view what) {
@@ -81,6 +90,22 @@ bool hasNullableArguments(const QueryNode& query) {
     });
 }
 
+/// What the columns of `wanted` are computed from, by their names.
+std::vector<std::pair<std::string, NodePtr>> columnsBehind(const QueryNode& query, const Block& wanted) {
+    std::map<std::string, NodePtr> nodes;
+    forEachRoot(query, [&](const NodePtr& root) {
+        walk(root, [&](const NodePtr& node) {
+            nodes[node->name] = node;
+            return true;
+        });
+    });
+    for (const NodePtr& node : query.group_by) nodes[node->name] = node;
+    std::vector<std::pair<std::string, NodePtr>> columns;
+    for (const NamedColumn& column : wanted.columns)
+        if (const auto found = nodes.find(column.name); found != nodes.end()) columns.emplace_back(column.name, found->second);
+    return columns;
+}
+
 /// What the initiator does itself in stage 1 is left out.
 void leaveOutWhatIsMerged(const QueryNode& query, sql::Select& select) {
     select.totals = select.rollup = select.cube = select.distinct = false;
@@ -95,20 +120,22 @@ void leaveOutWhatIsMerged(const QueryNode& query, sql::Select& select) {
 
 }  // namespace
 
-std::string shardText(const QueryNode& query, const std::map<std::string, std::string>& sent_sets) {
-    return sql::toText(*selectSyntax(query, shardSyntax(query, SyntaxOptions::Dialect::Analyzer, sent_sets)), kForShards);
+std::string shardText(const QueryNode& query, const ShardTextParts& parts) {
+    return sql::toText(*shardSelect(query, shardSyntax(query, SyntaxOptions::Dialect::Analyzer, parts), parts), kForShards);
 }
 
-std::string legacyShardText(const QueryNode& query,
-                            Stage stage,
-                            const std::vector<std::pair<std::string, NodePtr>>& columns,
-                            const std::map<std::string, std::string>& sent_sets) {
-    SyntaxOptions options = shardSyntax(query, SyntaxOptions::Dialect::Legacy, sent_sets);
+storage::LegacyQuery legacyShardText(const QueryNode& query,
+                                     Stage stage,
+                                     const Block& wanted,
+                                     const ShardTextParts& parts) {
+    SyntaxOptions options = shardSyntax(query, SyntaxOptions::Dialect::Legacy, parts);
     if (!query.grouping_sets.empty()) throw cannotBeAsked("GROUPING SETS");
-    const std::shared_ptr<sql::Select> select = selectSyntax(query, options);
+    const std::shared_ptr<sql::Select> select = shardSelect(query, options, parts);
     if (stage == Stage::Complete)
-        return hidesColumn(query) ? renamedOutside(*select) : sql::toText(*select, kForShards);
-    if (stage == Stage::WithMergeableState && hasNullableArguments(query)) return sql::toText(*select, kForShards);
+        return {hidesColumn(query) ? renamedOutside(*select) : sql::toText(*select, kForShards), Stage::Complete};
+    if (stage == Stage::WithMergeableState && hasNullableArguments(query))
+        return {sql::toText(*select, kForShards), Stage::WithMergeableState};
+    const std::vector<std::pair<std::string, NodePtr>> columns = columnsBehind(query, wanted);
     if (stage == Stage::WithMergeableState) {
         leaveOutWhatIsMerged(query, *select);
         options.states = true;
@@ -130,7 +157,7 @@ std::string legacyShardText(const QueryNode& query,
     // Without a column only the rows count.
     if (select->select.empty())
         select->select.push_back(std::make_shared<sql::LiteralExpression>(sql::Literal{uint64_t{1}}));
-    return sql::toText(*select, kForShards);
+    return {sql::toText(*select, kForShards), Stage::Complete};
 }
 
 }  // namespace shardd::plan

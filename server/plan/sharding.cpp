@@ -22,6 +22,12 @@ using Combination = std::map<std::string, Value>;
 /// Nothing: any row may pass. An empty list: none does.
 using Combinations = std::optional<std::vector<Combination>>;
 
+/// The node when it is a column of the key.
+const Node* keyColumn(const NodePtr& node, const ShardingKey& key, const TableSource& source) {
+    const bool ours = node->kind == Node::Kind::Column && node->source && node->source->id == source.id;
+    return ours && key.columns.contains(node->column) ? node.get() : nullptr;
+}
+
 class FilterReducer {
 public:
     FilterReducer(const ShardingKey& key,
@@ -37,7 +43,7 @@ private:
     Combinations either(const Node& node);
     Combinations equality(const NodePtr& left, const NodePtr& right);
     Combinations membership(const Node& node);
-    const Node* keyColumn(const NodePtr& node) const;
+    const Node* keyColumn(const NodePtr& node) const { return plan::keyColumn(node, key_, source_); }
     Combinations oneOf(const std::vector<const Node*>& columns, const std::vector<NodePtr>& rows);
 
     const ShardingKey& key_;
@@ -45,11 +51,6 @@ private:
     uint64_t limit_;
     const PlannerContext& context_;
 };
-
-const Node* FilterReducer::keyColumn(const NodePtr& node) const {
-    const bool ours = node->kind == Node::Kind::Column && node->source && node->source->id == source_.id;
-    return ours && key_.columns.contains(node->column) ? node.get() : nullptr;
-}
 
 Combinations FilterReducer::reduce(const NodePtr& node) {
     if (node->kind == Node::Kind::Constant) {
@@ -160,6 +161,47 @@ Block combinationBlock(const ShardingKey& key,
     return block;
 }
 
+/// The shard of each row.
+std::vector<size_t> shardsOf(const std::vector<Combination>& rows,
+                             const ShardingKey& key,
+                             const TableSource& source,
+                             std::span<const uint32_t> weights) {
+    std::vector<size_t> shards;
+    if (rows.empty()) return shards;
+    const ColumnPtr keys = fullPlain(evaluateNode(key.node, combinationBlock(key, source, rows)));
+    const storage::ShardSlots slots(weights);
+    PodVector<uint64_t> slot_of;
+    slots.slotsOf(*removeLowCardinality(key.node->type), *keys, slot_of);
+    for (const uint64_t slot : slot_of) shards.push_back(slots.shardOf(slot));
+    return shards;
+}
+
+/// The shard of each element of an IN list, SIZE_MAX for those that no row can be; nothing when one of them is no value
+/// that can be told.
+std::optional<std::vector<size_t>> shardsOfElements(const Node& column,
+                                                    const std::vector<NodePtr>& elements,
+                                                    const ShardingKey& key,
+                                                    const TableSource& source,
+                                                    std::span<const uint32_t> weights,
+                                                    const PlannerContext& context) {
+    std::vector<size_t> shards(elements.size(), SIZE_MAX);
+    std::vector<Combination> rows;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < elements.size(); ++i) {
+        if (elements[i]->kind != Node::Kind::Constant) return std::nullopt;
+        const Value value = elements[i]->constant->value(0);
+        if (value.isNull()) continue;
+        const ExactCast cast = castExactly(elements[i]->type, value, column.type, context);
+        if (cast.outcome == ExactCast::Outcome::Unknown) return std::nullopt;
+        if (cast.outcome == ExactCast::Outcome::Impossible) continue;
+        rows.push_back({{column.column, cast.value}});
+        places.push_back(i);
+    }
+    const std::vector<size_t> found = shardsOf(rows, key, source, weights);
+    for (size_t i = 0; i < found.size(); ++i) shards[places[i]] = found[i];
+    return shards;
+}
+
 /// Adds the columns that can be told from the value of `node`.
 void collectTold(const NodePtr& node, const TableSource& source, std::set<std::string>& columns) {
     if (node->kind == Node::Kind::Column) {
@@ -225,6 +267,35 @@ std::string columnsLacking(const std::vector<NodePtr>& list, const ShardingKey& 
     return text.empty() ? text : (count > 1 ? "columns " : "column ") + text;
 }
 
+ShardLists listsOfShards(const std::vector<NodePtr>& filters,
+                         const ShardingKey& key,
+                         const TableSource& source,
+                         std::span<const uint32_t> weights,
+                         const std::vector<size_t>& shards,
+                         const PlannerContext& context) {
+    ShardLists lists;
+    if (key.columns.size() != 1) return lists;
+    const auto visit = [&](const NodePtr& node) {
+        if (node->kind != Node::Kind::Function || node->function_name != "in") return true;
+        const Node* column = keyColumn(node->arguments[0], key, source);
+        const Node* set = node->arguments[1].get();
+        if (!column || set->kind != Node::Kind::Set || set->set_elements.size() < 2) return true;
+        const auto shard_of = shardsOfElements(*column, set->set_elements, key, source, weights, context);
+        if (!shard_of) return true;
+        for (const size_t shard : shards) {
+            std::vector<NodePtr> own;
+            for (size_t i = 0; i < shard_of->size(); ++i)
+                if ((*shard_of)[i] == shard) own.push_back(set->set_elements[i]);
+            if (own.empty()) own.push_back(set->set_elements.back());
+            if (own.size() < set->set_elements.size()) lists[shard][set] = std::move(own);
+        }
+        return true;
+    };
+    for (const NodePtr& filter : filters)
+        if (filter) walk(filter, visit);
+    return lists;
+}
+
 std::optional<std::vector<size_t>> shardsOfFilter(const std::vector<NodePtr>& filters,
                                                   const ShardingKey& key,
                                                   const TableSource& source,
@@ -236,18 +307,11 @@ std::optional<std::vector<size_t>> shardsOfFilter(const std::vector<NodePtr>& fi
     for (const NodePtr& filter : filters)
         if (filter) combinations = reducer.both(std::move(combinations), reducer.reduce(filter));
     if (!combinations) return std::nullopt;
-    std::set<size_t> shards;
     for (const Combination& each : *combinations)
         for (const std::string& column : key.columns)
             if (!each.contains(column)) return std::nullopt;
-    if (!combinations->empty()) {
-        const ColumnPtr keys =
-            fullPlain(evaluateNode(key.node, combinationBlock(key, source, *combinations)));
-        const storage::ShardSlots slots(weights);
-        PodVector<uint64_t> slot_of;
-        slots.slotsOf(*removeLowCardinality(key.node->type), *keys, slot_of);
-        for (const uint64_t slot : slot_of) shards.insert(slots.shardOf(slot));
-    }
+    const std::vector<size_t> shard_of = shardsOf(*combinations, key, source, weights);
+    const std::set<size_t> shards(shard_of.begin(), shard_of.end());
     return std::vector<size_t>(shards.begin(), shards.end());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -39,5 +40,18 @@ std::optional<std::vector<size_t>> shardsOfFilter(const std::vector<NodePtr>& fi
                                                   std::span<const uint32_t> weights,
                                                   uint64_t limit,
                                                   const PlannerContext& context);
+
+/// For shards by their position: from the set of an IN to those of its elements that may be there.
+using ShardLists = std::map<size_t, std::map<const Node*, std::vector<NodePtr>>>;
+
+/// What each of `shards` needs of the lists in `column IN (list)`, where `column` is the only one of the key; lists of
+/// which it needs all are left out. A list keeps one element at least, the last one.
+/// Source: ClickHouse's optimize_skip_unused_shards_rewrite_in.
+ShardLists listsOfShards(const std::vector<NodePtr>& filters,
+                         const ShardingKey& key,
+                         const TableSource& source,
+                         std::span<const uint32_t> weights,
+                         const std::vector<size_t>& shards,
+                         const PlannerContext& context);
 
 }  // namespace shardd::plan

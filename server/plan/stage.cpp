@@ -57,6 +57,9 @@ void StageChooser::skipShards(StageChoice& choice) {
                            settings->optimize_skip_unused_shards_limit, context_);
         if (needed) {
             choice.shards = *needed;
+            if (settings->optimize_skip_unused_shards_rewrite_in)
+                choice.lists = listsOfShards({query_.prewhere, query_.where}, *key_, table(), source_.shardWeights(),
+                                             choice.shards, context_);
             if (choice.shards.size() < source_.shardCount())
                 choice.skipped = fmt::format("the filter pins the sharding key {} to other shards", source_.shardingKey());
             return;

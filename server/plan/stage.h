@@ -5,6 +5,7 @@
 
 #include "server/plan/planner_context.h"
 #include "server/plan/query_tree.h"
+#include "server/plan/sharding.h"
 
 namespace shardd::plan {
 
@@ -15,6 +16,8 @@ struct StageChoice {
     std::string reason;
     /// Why the other shards are not asked; empty when all are.
     std::string skipped;
+    /// IN lists of which each shard gets what may be there, see listsOfShards().
+    ShardLists lists;
 };
 
 /// `wanted`: how far the query itself must go here (less than Complete when this node is a shard of another).

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -11,6 +12,7 @@
 
 #include "common/columns/block_stream.h"
 #include "server/storage/distributed_activity.h"
+#include "server/storage/pollable_stream.h"
 
 namespace shardd::storage {
 
@@ -23,17 +25,32 @@ enum class Stage : uint8_t {
     WithMergeableStateAfterAggregationAndLimit = 4,
 };
 
+/// Who looks whether finished groups are where they belong (verify_disjoint_groups).
+enum class GroupCheck : uint8_t { Nobody, Initiator, Shards };
+
+/// What a server is asked that understands neither the texts nor the stages of today, for the same columns.
+struct LegacyQuery {
+    std::string text;
+    Stage stage = Stage::Complete;
+};
+
 /// What an initiator asks of shards.
 struct RemoteQuery {
     std::string text;
-    /// The text for a server that understands neither `text` nor the stages of today: it is asked for stage Complete,
-    /// and answers the same columns. Called when there is such a one; may be missing.
-    std::function<std::string()> legacy_text = {};
+    /// Of shards that are asked something else than `text`, by their position.
+    std::map<size_t, std::string> own_texts = {};
+    /// For a shard that is such an old server; called when there is one, may be missing.
+    std::function<LegacyQuery(size_t shard)> legacy = {};
     Stage stage = Stage::Complete;
     /// Names and texts of the settings that differ from the defaults.
     std::vector<std::pair<std::string, std::string>> settings;
     /// More of them for shards that are shardd too: nobody else knows their names.
     std::vector<std::pair<std::string, std::string>> own_settings;
+    /// The revision whose form of blocks they may send, to be passed on unread (distributed_block_revision); 0: the
+    /// connection's.
+    uint64_t block_revision = 0;
+    /// Shards: those that cannot (they are no shardd) leave it to the initiator.
+    GroupCheck group_check = GroupCheck::Nobody;
     /// Every shard must be shardd; asked before any of them is sent the query. Error UNSUPPORTED_METHOD (1) with `needs_own_for`
     /// as the setting to change.
     std::string needs_own_for;
@@ -59,10 +76,19 @@ struct RemoteQuery {
     std::string initial_address;
     int64_t initial_start_microseconds = 0;
     uint64_t distributed_depth = 0;  // of the asking query; shards get one more
+
+    const std::string& textFor(size_t shard) const {
+        const auto own = own_texts.find(shard);
+        return own == own_texts.end() ? text : own->second;
+    }
 };
 
+/// Sharded tables over sharded tables: whether one more level may be asked. `most` is max_distributed_depth (0: any).
+/// Errors: TOO_LARGE_DISTRIBUTED_DEPTH (581).
+void checkDistributedDepth(uint64_t depth, uint64_t most);
+
 /// One shard's answer. Its totals and extremes are there when next() has said the end.
-class RemoteStream : public BlockSource {
+class RemoteStream : public BlockSource, public PollableStream {
 public:
     virtual const std::optional<Block>& totals() const = 0;
     virtual const std::optional<Block>& extremes() const = 0;
@@ -82,6 +108,8 @@ public:
     virtual ~DistributedSource() = default;
 
     virtual const std::string& clusterName() const = 0;
+    /// The servers know the user who asks (the cluster has a secret).
+    virtual bool knowsUser() const { return false; }
     virtual size_t shardCount() const = 0;
     /// Of each shard; slots of the sharding key are shared out by them.
     virtual std::vector<uint32_t> shardWeights() const = 0;

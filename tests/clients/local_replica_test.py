@@ -119,6 +119,28 @@ class LocalReplicaTest(unittest.TestCase):
         for mode in ("deny", "allow", "global"):
             self.assertEqual(self.ask(sharded, "prefer_global_in_and_join = 1", f"distributed_product_mode = '{mode}'"), "7\n")
 
+    def test_limits_of_what_is_read_on_one_server(self):
+        query = "SELECT count() FROM dist WHERE NOT ignore(k)"
+        for place in ("prefer_localhost_replica = 1", "prefer_localhost_replica = 0"):
+            self.assertEqual(self.ask(query, f"max_rows_to_read_leaf = {ROWS}", place), f"{2 * ROWS}\n")
+            self.assertEqual(self.ask(query, f"max_rows_to_read_leaf = {ROWS - 1}", place), 158)
+            self.assertEqual(self.ask(query, f"max_bytes_to_read_leaf = {8 * ROWS}", place), f"{2 * ROWS}\n")
+            self.assertEqual(self.ask(query, f"max_bytes_to_read_leaf = {8 * ROWS - 1}", place), 307)
+        self.assertEqual(self.ask("SELECT sum(k) FROM local", f"max_rows_to_read_leaf = {ROWS - 1}"), 158)
+
+    def test_lists_are_cut_for_each_shard(self):
+        """A row in the wrong place is found where its value is asked for, as in ClickHouse."""
+        client(self.other, "CREATE TABLE strays (k UInt64) ENGINE = MergeTree ORDER BY k")
+        client(self.asked, "CREATE TABLE strays (k UInt64) ENGINE = MergeTree ORDER BY k")
+        client(self.other, "INSERT INTO strays VALUES (1), (2)")  # shard 2 has the odd ones
+        client(self.asked, "CREATE TABLE found (k UInt64) ENGINE = Distributed(both, default, strays, k)")
+        query = "SELECT groupArray(k) FROM (SELECT k FROM found WHERE k IN (1, 2, 3) ORDER BY k)"
+        for place in ("prefer_localhost_replica = 1", "prefer_localhost_replica = 0"):
+            self.assertEqual(self.ask(query, place), "[1,2]\n")
+            self.assertEqual(self.ask(query, "optimize_skip_unused_shards = 1", place), "[1]\n")
+            whole = ["optimize_skip_unused_shards = 1", "optimize_skip_unused_shards_rewrite_in = 0"]
+            self.assertEqual(self.ask(query, *whole, place), "[1,2]\n")
+
     def test_no_connection_is_made_to_itself(self):
         self.asked.stop()
         self.asked.start()

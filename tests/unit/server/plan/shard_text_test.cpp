@@ -139,6 +139,54 @@ TEST(ShardTextTest, ProductModes) {
     }
 }
 
+/// The WHERE of what each of two shards is sent of a table with sharding key `key`.
+std::vector<std::string> filtersOf(const std::string& key, const std::string& query, const std::string& settings = "") {
+    const PlannerContext planner = fakeContext({{"d", FakeTable("d", "k UInt64, v UInt64").sharded({1, 1}, key)}});
+    const std::string text = query + " SETTINGS optimize_skip_unused_shards = 1" + settings;
+    const QueryPlan plan = planTopLevel(bindQuery(*sql::parseQuery(text), planner), planner);
+    std::vector<std::string> filters;
+    for (size_t shard = 0; shard < 2; ++shard) {
+        const std::string& sent = plan.distributed.at(0).query.textFor(shard);
+        const size_t where = sent.find("WHERE ");
+        const size_t end = sent.find(" GROUP BY");
+        filters.push_back(where == std::string::npos ? "" : sent.substr(where + 6, end - where - 6));
+    }
+    return filters;
+}
+
+TEST(ShardTextTest, ListsAreCut) {
+    struct Row {
+        const char* key;
+        const char* filter;
+        const char* first;
+        const char* second;
+    };
+
+    const Row rows[] = {
+        {"k", "k IN (1, 2, 3)", "`__table1`.`k` IN (2)", "`__table1`.`k` IN (1, 3)"},
+        {"k", "k IN (1, 3) OR k = 2", "(`__table1`.`k` IN (3)) OR (`__table1`.`k` = 2)", "(`__table1`.`k` IN (1, 3)) OR (`__table1`.`k` = 2)"},
+        {"k", "k IN (1, 2, 3) AND NOT (k IN (1, 2))", "(`__table1`.`k` IN (2)) AND (NOT (`__table1`.`k` IN (2)))",
+         "(`__table1`.`k` IN (1, 3)) AND (NOT (`__table1`.`k` IN (1)))"},
+        {"intDiv(k, 2)", "k IN (1, 2, 3, 4)", "`__table1`.`k` IN (1, 4)", "`__table1`.`k` IN (2, 3)"},
+        {"k", "k IN (1, 2) AND v IN (1, 2)", "(`__table1`.`k` IN (2)) AND (`__table1`.`v` IN (1, 2))",
+         "(`__table1`.`k` IN (1)) AND (`__table1`.`v` IN (1, 2))"},
+        // Not the key alone, not IN, or nothing that pins the key.
+        {"k + v", "k IN (1, 2) AND v = 1", "(`__table1`.`k` IN (1, 2)) AND (`__table1`.`v` = 1)", "(`__table1`.`k` IN (1, 2)) AND (`__table1`.`v` = 1)"},
+        {"k", "k IN (1, 2) AND k NOT IN (1, 2)", "(`__table1`.`k` IN (2)) AND (`__table1`.`k` NOT IN (1, 2))",
+         "(`__table1`.`k` IN (1)) AND (`__table1`.`k` NOT IN (1, 2))"},
+        {"k", "k IN (1, 2) OR v = 1", "(`__table1`.`k` IN (1, 2)) OR (`__table1`.`v` = 1)", "(`__table1`.`k` IN (1, 2)) OR (`__table1`.`v` = 1)"},
+    };
+    for (const Row& row : rows) {
+        SCOPED_TRACE(row.filter);
+        const std::string query = std::string("SELECT v, count() FROM d WHERE ") + row.filter + " GROUP BY v";
+        EXPECT_EQ(filtersOf(row.key, query), (std::vector<std::string>{row.first, row.second}));
+    }
+    const std::vector<std::string> whole(2, "`__table1`.`k` IN (1, 2)");
+    const std::string query = "SELECT v, count() FROM d WHERE k IN (1, 2) GROUP BY v";
+    EXPECT_EQ(filtersOf("k", query, ", optimize_skip_unused_shards_rewrite_in = 0"), whole);
+    EXPECT_EQ(filtersOf("k", query, ", optimize_skip_unused_shards_limit = 1"), whole);
+}
+
 /// For servers of 18.16's time: a whole query whose columns are what the stage asks for.
 TEST(ShardTextTest, WhatAnOldShardIsSent) {
     struct Row {
@@ -168,13 +216,13 @@ TEST(ShardTextTest, WhatAnOldShardIsSent) {
         SCOPED_TRACE(row.query);
         const PlannerContext planner = context();
         const QueryPlan plan = planTopLevel(bindQuery(*sql::parseQuery(row.query), planner), planner);
-        EXPECT_EQ(plan.distributed.at(0).query.legacy_text(), row.text);
+        EXPECT_EQ(plan.distributed.at(0).query.legacy(0).text, row.text);
     }
     const PlannerContext planner = context();
     const QueryPlan plan = planTopLevel(
         bindQuery(*sql::parseQuery("SELECT k, v FROM t GROUP BY GROUPING SETS ((k), (v))"), planner),
         planner);
-    EXPECT_THROW(plan.distributed.at(0).query.legacy_text(), Error);
+    EXPECT_THROW(plan.distributed.at(0).query.legacy(0), Error);
 }
 
 }  // namespace
