@@ -57,6 +57,7 @@ void checkPeers(const ClusterServicePtr& service,
     hello.text = "SELECT 1";
     hello.stage = storage::Stage::Complete;
     hello.own_settings.clear();
+    hello.group_buckets = {};
     hello.block_revision = 0;
     hello.header = makeHeader({{"1", types::uint8()}});
     hello.external_tables.clear();

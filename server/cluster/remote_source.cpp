@@ -5,8 +5,12 @@
 #include "common/wire/encoded_block.h"
 #include "common/wire/passed_frames.h"
 #include "server/cluster/legacy_name.h"
+#include "server/storage/group_buckets.h"
 
 namespace shardd::cluster {
+
+RemoteSource::RemoteSource(std::shared_ptr<ShardTask> task)
+    : task_(std::move(task)), asked_for_buckets_(!task_->group()->query.group_buckets.empty()) {}
 
 RemoteSource::~RemoteSource() {
     task_->stop();
@@ -15,7 +19,10 @@ RemoteSource::~RemoteSource() {
 
 /// Columns by the names that were asked for, or by those that a server without the analyzer gives them.
 Block RemoteSource::convert(const Block& block, const Block& wanted) const {
-    return adaptBlock(block, wanted, task_->group()->service->hooks.convert, legacyName);
+    Block result = adaptBlock(block, wanted, task_->group()->service->hooks.convert, legacyName);
+    // Other servers number buckets by hashes of their own, and values of another type have other ones.
+    if (!asked_for_buckets_ || !task_->is_shardd || !storage::keepsBuckets(block, wanted)) result.bucket = Block::kNoBucket;
+    return result;
 }
 
 bool RemoteSource::isAsWanted(const Block& header) const {

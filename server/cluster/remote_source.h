@@ -10,7 +10,7 @@ namespace shardd::cluster {
 /// The reading end of a ShardTask: blocks with the columns and types that the query expects.
 class RemoteSource final : public storage::RemoteStream {
 public:
-    explicit RemoteSource(std::shared_ptr<ShardTask> task) : task_(std::move(task)) {}
+    explicit RemoteSource(std::shared_ptr<ShardTask> task);
 
     /// Nobody reads any longer: the shard is told to stop.
     ~RemoteSource() override;
@@ -22,6 +22,8 @@ public:
     Polled poll() override;
 
     void onReadable(std::function<void()> callback) override { task_->onReadable(std::move(callback)); }
+
+    void want() override { task_->want(); }
 
     const std::optional<Block>& totals() const override { return totals_; }
 
@@ -43,6 +45,7 @@ private:
     void takeRest();
 
     std::shared_ptr<ShardTask> task_;
+    const bool asked_for_buckets_;
     std::optional<Block> totals_;
     std::optional<Block> extremes_;
     /// The shard's blocks have the wanted columns in their order: they may be passed on unread.

@@ -448,6 +448,7 @@ ReplicaAttempt::Awaitable<void> ReplicaAttempt::push(Block block) {
         answer.blocks += block.rows > 0;
         answer.received_bytes = client().connection().receivedBytes() - received_before_;
     });
+    task_->is_shardd = client().isShardd();
     const size_t weight = block.allocatedBytes() + 1;
     while (task_->queue.tryPush(block, weight) == BoundedQueue<Block>::PushResult::Full)
         co_await client().wait(net::Clock::time_point::max());

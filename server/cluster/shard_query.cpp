@@ -99,6 +99,8 @@ ShardQuery makeShardQuery(const storage::RemoteQuery& query,
     }
     if (server.is_shardd) {
         for (const auto& [name, value] : query.own_settings) made.packet.settings.push_back({name, 0, value});
+        if (!query.group_buckets.empty())
+            made.packet.settings.push_back({"distributed_group_buckets", 0, std::string(query.group_buckets)});
         if (query.block_revision) {
             made.packet.settings.push_back(
                 {"distributed_block_revision", 0, std::to_string(query.block_revision)});

@@ -49,6 +49,8 @@ public:
     std::atomic<bool> has_totals = false;
     /// Said before the first block, see storage::RemoteStream.
     std::atomic<bool> checks_groups = false;
+    /// Whoever answers is of our own kind; known with the first block.
+    std::atomic<bool> is_shardd = false;
 
     /// Writes into the query's report, if somebody wants one.
     template <typename Change>

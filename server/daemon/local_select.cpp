@@ -35,6 +35,7 @@ Settings settingsOf(const RunningQuery& running, const storage::RemoteQuery& que
     Settings settings = running.currentSettings();
     for (const SettingChange& change : settings.changed()) settings.reset(change.name);
     for (const auto& [name, value] : query.settings) settings.set(name, value);
+    if (!query.group_buckets.empty()) settings.set("distributed_group_buckets", std::string(query.group_buckets));
     return settings;
 }
 

@@ -19,6 +19,10 @@ class DictionaryColumn;
 
 namespace shardd::exec {
 
+class BucketStreams;
+class TaskOrder;
+struct ShardBlock;
+
 /// What an aggregation does, for AggregateStep, MergeStatesStep and each level of WITH ROLLUP alike.
 struct AggregationPlan {
     std::vector<std::string> keys;
@@ -32,6 +36,8 @@ struct AggregationPlan {
     plan::OverflowMode overflow = plan::OverflowMode::Throw;
     bool overflow_row = false;
     uint64_t limit_groups = 0;
+    /// Many groups come out bucket by bucket in ascending order, see storage/group_buckets.h.
+    bool by_buckets = false;
     /// Calls that add() leaves alone: addDeferred() fills them. Only without keys.
     std::vector<size_t> deferred_calls = {};
     /// How many add() and finish() with; 0: as many as the query has.
@@ -72,7 +78,16 @@ public:
     /// All groups to `sink`; does not finish `sink`.
     void finish(Sink& sink);
 
+    /// finish() with the groups of streams that bring theirs bucket by bucket: each is merged with what add()
+    /// took in of its bucket and pushed on, so that of those streams no more than a few buckets are here at a
+    /// time. Errors: of the streams; INCORRECT_DATA for keys that are not of the bucket they came in.
+    void mergeBuckets(BucketStreams& streams, Sink& sink);
+
+    /// Whether the keys of a block of states are all of the bucket that it names.
+    bool hasKeysOfItsBucket(const Block& block) const;
+
 private:
+    struct BucketWorker;
     struct Groups;  // the rows of groups and what they point to; lives as long as states that were given away
     struct Part;    // what one worker adds to Groups
     struct Worker;
@@ -116,7 +131,7 @@ private:
     void finishKeyless(Sink& sink);
     void finishOverflow(Sink& sink);
     void finishUnmerged(Worker& worker, Sink& sink);
-    void finishPartitions(Sink& sink, size_t total_rows);
+    void finishPartitions(Sink& sink, size_t partitions, TaskOrder* order);
     void mergeRows(KeyTable& table,
                    const PodVector<char*>& rows,
                    Arena& arena,
@@ -126,6 +141,31 @@ private:
     void dropHopeless(PodVector<char*>& rows) const;
     /// `holder` keeps what the rows point to; columns of states hold it.
     Block makeBlock(char* const* rows, size_t count, const GroupsPtr& holder) const;
+
+    bool goesByBucket(size_t rows) const;
+    void partitionRows(const GroupRows& all,
+                       size_t partitions_per_task,
+                       std::vector<PodVector<char*>>& tasks) const;
+    Flow emitBucket(size_t worker,
+                    size_t bucket,
+                    const PodVector<char*>& rows,
+                    TaskOrder& order,
+                    const GroupsPtr& holder) const;
+    Flow emitPartOfBucket(size_t worker,
+                          size_t bucket,
+                          const PodVector<char*>& rows,
+                          TaskOrder& order,
+                          const GroupsPtr& holder) const;
+    std::vector<ColumnPtr> plainKeys(const Block& block) const;
+    static bool areOfBucket(const KeyBatch& batch, size_t bucket);
+    size_t readBucket(size_t worker, BucketStreams& streams, size_t bucket, std::vector<ShardBlock>& blocks);
+    void placeInBucket(BucketWorker& worker, Part& part) const;
+    void takeOwnRows(BucketWorker& worker, Part& part, const PodVector<char*>& rows) const;
+    void takeBlock(BucketWorker& worker, Part& part, const ShardBlock& from_shard) const;
+    GroupsPtr mergeBuckets(BucketWorker& worker,
+                           std::span<PodVector<char*>> own,
+                           std::vector<ShardBlock> blocks) const;
+    void takeBuckets(BucketStreams& streams);
 
     void prepareSpilling();
     bool wantsToSpill(const Worker& worker) const;

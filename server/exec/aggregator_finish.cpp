@@ -5,6 +5,7 @@
 #include "common/columns/state_column.h"
 #include "server/exec/aggregator_impl.h"
 #include "server/exec/operators.h"
+#include "server/exec/task_order.h"
 
 namespace shardd::exec {
 
@@ -124,15 +125,20 @@ void Aggregator::finish(Sink& sink) {
         filled.push_back(frozen_.get());
         total_rows += frozen_->part->store.rows();
     }
-    const bool overflows = std::any_of(workers_.begin(), workers_.end(),
-                                       [](const auto& worker) { return worker->overflow_row; });
-    if (spilled_.load())
+    if (spilled_.load()) {
         finishSpilled(sink);
-    else if (filled.size() == 1 && !filled[0]->part->store.partitioned())
+    } else if (goesByBucket(total_rows)) {
+        TaskOrder order(sink, 2 * workers_.size());
+        finishPartitions(sink, GroupStore::kPartitions, &order);
+    } else if (filled.size() == 1 && !filled[0]->part->store.partitioned()) {
         finishUnmerged(*filled[0], sink);
-    else if (!filled.empty())
-        finishPartitions(sink, total_rows);
-    if (overflows) finishOverflow(sink);
+    } else if (!filled.empty()) {
+        size_t partitions = 1;
+        if (total_rows > kFewRows || needs_destroy_)
+            partitions = std::clamp<size_t>(std::bit_floor(total_rows / 4096), 16, GroupStore::kPartitions);
+        finishPartitions(sink, partitions, nullptr);
+    }
+    finishOverflow(sink);
 }
 
 void Aggregator::finishKeyless(Sink& sink) {
@@ -159,7 +165,7 @@ void Aggregator::finishOverflow(Sink& sink) {
         else
             mergeRow(all, worker->overflow_row, *workers_[0]->keyless_part->arena);
     }
-    if (!plan_.overflow_row) return;
+    if (!all || !plan_.overflow_row) return;
     Block block;
     block.rows = 1;
     block.is_overflows = true;
@@ -224,24 +230,17 @@ void Aggregator::mergeRows(KeyTable& table,
     }
 }
 
-void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
-    constexpr size_t kMost = GroupStore::kPartitions;
-    size_t partitions = 1;
-    if (total_rows > kFewRows || needs_destroy_)
-        partitions = std::clamp<size_t>(std::bit_floor(total_rows / 4096), 16, kMost);
-    const size_t per_task = kMost / partitions;
-
+/// With `order`, a task is a bucket, and they go on in their order.
+void Aggregator::finishPartitions(Sink& sink, size_t partitions, TaskOrder* order) {
+    const size_t per_task = GroupStore::kPartitions / partitions;
     // Rows made before there were partitions, by partition.
     std::vector<PodVector<char*>> early(partitions);
-    for (const auto& part : groups_->parts) {
-        PodVector<char*> rows;
-        collectRows(part->store.first(), format_.row_bytes, rows);
-        PodVector<uint64_t> hashes(rows.size());
-        workers_[0]->table->hashesOf(rows.data(), rows.size(), hashes.data());
-        for (size_t i = 0; i < rows.size(); ++i)
-            early[GroupStore::partitionOf(hashes[i]) / per_task].push_back(rows[i]);
-    }
+    for (const auto& part : groups_->parts) partitionRows(part->store.first(), per_task, early);
 
+    const auto hold_rows = [](const auto& part) { return part->store.rows() != 0; };
+    const auto first = std::find_if(groups_->parts.begin(), groups_->parts.end(), hold_rows);
+    const bool are_distinct = std::count_if(groups_->parts.begin(), groups_->parts.end(), hold_rows) == 1 &&
+                              !(*first)->store.partitioned();
     const size_t threads = std::min(workers_.size(), partitions);
     std::vector<Arena*> arenas;
     for (size_t i = 0; i < threads; ++i) {
@@ -252,7 +251,7 @@ void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
     std::atomic<size_t> next = 0;
     std::atomic<size_t> all_groups = 0;
     std::atomic<bool> enough = false;
-    parallel(context_, threads, [&](size_t number) {
+    const auto work = [&](size_t number) {
         const std::unique_ptr<KeyTable> table = makeKeyTable(layout_);
         for (size_t task = next.fetch_add(1); task < partitions && !enough.load(); task = next.fetch_add(1)) {
             context_.check();
@@ -260,15 +259,28 @@ void Aggregator::finishPartitions(Sink& sink, size_t total_rows) {
             for (const auto& part : groups_->parts)
                 for (size_t p = task * per_task; part->store.partitioned() && p < (task + 1) * per_task; ++p)
                     collectRows(part->store.at(p), format_.row_bytes, rows);
-            if (rows.empty()) continue;
+            if (rows.empty() && !order) continue;
             PodVector<char*> groups;
-            mergeRows(*table, rows, *arenas[number], groups);
+            if (are_distinct)
+                groups = std::move(rows);
+            else
+                mergeRows(*table, rows, *arenas[number], groups);
             checkThrowLimit(all_groups.fetch_add(groups.size()) + groups.size());
-            if (emit(number, groups.data(), groups.size(), sink, groups_) == Flow::Enough) enough.store(true);
+            const Flow flow = order ? emitBucket(number, task, groups, *order, groups_)
+                                    : emit(number, groups.data(), groups.size(), sink, groups_);
+            if (flow == Flow::Enough) enough.store(true);
             if (!plan_.finish) continue;
             for (const auto& part : groups_->parts)
                 for (size_t p = task * per_task; part->store.partitioned() && p < (task + 1) * per_task; ++p)
                     part->store.at(p).clear();
+        }
+    };
+    parallel(context_, threads, [&](size_t number) {
+        try {
+            work(number);
+        } catch (...) {
+            if (order) order->stop();
+            throw;
         }
     });
 }

@@ -2,6 +2,7 @@
 
 #include "server/exec/aggregator_impl.h"
 #include "server/exec/operators.h"
+#include "server/exec/task_order.h"
 
 namespace shardd::exec {
 
@@ -28,13 +29,13 @@ uint64_t bytesBeforeSpilling(const ExecSettings& settings) {
 }  // namespace
 
 void Aggregator::prepareSpilling() {
+    bytes_before_ = context_.memory->usedBytes();
     const uint64_t bytes = bytesBeforeSpilling(context_.settings);
     // The groups that a limit lets in must stay at hand, and are as many as the limit says.
     const bool keeps_groups =
         frozen_ || (plan_.max_groups != 0 && plan_.overflow != plan::OverflowMode::Throw);
     if (plan_.keys.empty() || keeps_groups || !context_.temporary.files) return;
     spill_bytes_ = bytes;
-    bytes_before_ = context_.memory->usedBytes();
     spill_format_.emplace(SpillFormat{layout_, functions_, offsets_});
 }
 
@@ -58,13 +59,7 @@ void Aggregator::spill(Worker& worker) {
     spilled_.store(true);
     GroupStore& store = worker.part->store;
     std::vector<PodVector<char*>> early(GroupStore::kPartitions);
-    {
-        PodVector<char*> rows;
-        collectRows(store.first(), format_.row_bytes, rows);
-        PodVector<uint64_t> hashes(rows.size());
-        worker.table->hashesOf(rows.data(), rows.size(), hashes.data());
-        for (size_t i = 0; i < rows.size(); ++i) early[GroupStore::partitionOf(hashes[i])].push_back(rows[i]);
-    }
+    partitionRows(store.first(), 1, early);
     for (size_t p = 0; p < GroupStore::kPartitions; ++p) {
         context_.check();
         PodVector<char*> rows = std::move(early[p]);
@@ -98,7 +93,9 @@ void Aggregator::finishSpilled(Sink& sink) {
     std::atomic<size_t> next = 0;
     std::atomic<size_t> all_groups = 0;
     std::atomic<bool> enough = false;
-    parallel(context_, threads, [&](size_t number) {
+    // A partition is a bucket. None waits beside the one that goes on: they are what did not fit into memory.
+    TaskOrder order(sink, 0);
+    const auto work = [&](size_t number) {
         const std::unique_ptr<KeyTable> table = makeKeyTable(layout_);
         for (size_t p = next.fetch_add(1); p < GroupStore::kPartitions; p = next.fetch_add(1)) {
             const size_t shares = sharesOf(spills, p, threads);
@@ -108,8 +105,19 @@ void Aggregator::finishSpilled(Sink& sink) {
                 PodVector<char*> rows;
                 collectRows(groups->parts[0]->store.first(), format_.row_bytes, rows);
                 checkThrowLimit(all_groups.fetch_add(rows.size()) + rows.size());
-                if (emit(number, rows.data(), rows.size(), sink, groups) == Flow::Enough) enough.store(true);
+                const Flow flow = plan_.by_buckets ? emitPartOfBucket(number, p, rows, order, groups)
+                                                   : emit(number, rows.data(), rows.size(), sink, groups);
+                if (flow == Flow::Enough) enough.store(true);
             }
+            if (plan_.by_buckets) order.end(number, p, {});
+        }
+    };
+    parallel(context_, threads, [&](size_t number) {
+        try {
+            work(number);
+        } catch (...) {
+            order.stop();
+            throw;
         }
     });
 }

@@ -86,6 +86,7 @@ bool runDependentKeys(const plan::AggregateStep& step, const StepPlace& place, S
 
     plan::AggregateStep simpler = step;
     simpler.keys.clear();
+    simpler.by_buckets = false;  // they are numbered by all keys
     std::vector<plan::NamedExpression> dependent;
     for (const std::string& key : step.keys) {
         const ExpressionPtr& expression = expressions[key];

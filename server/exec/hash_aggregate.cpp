@@ -1,12 +1,14 @@
 #include <algorithm>
 
 #include "server/exec/aggregator.h"
+#include "server/exec/bucket_streams.h"
 #include "server/exec/dependent_keys.h"
 #include "server/exec/distinct_count.h"
 #include "server/exec/grouping_sets.h"
 #include "server/exec/operators.h"
 #include "server/exec/pipeline.h"
 #include "server/exec/range_aggregate.h"
+#include "server/exec/scan.h"
 #include "server/exec/shifted_sums.h"
 
 namespace shardd::exec {
@@ -77,6 +79,45 @@ private:
     std::vector<std::unique_ptr<Aggregator>> aggregators_;
 };
 
+/// Takes groups in, and nothing else.
+class AddingSink final : public Sink {
+public:
+    explicit AddingSink(Aggregator& aggregator) : aggregator_(aggregator) {}
+
+    Flow consume(size_t worker, Block block) override { return aggregator_.add(worker, block); }
+
+    void totals(Block /*block*/) override {}
+
+    void extremes(Block /*block*/) override {}
+
+    void finish() override {}
+
+private:
+    Aggregator& aggregator_;
+};
+
+/// The groups of shards that were asked for them bucket by bucket.
+void mergeShards(const plan::RemoteScanStep& step,
+                 Aggregator& aggregator,
+                 QueryContext& context,
+                 Sink& sink) {
+    ScanStop stop(context);
+    std::vector<storage::RemoteStreamPtr> streams = askShards(step, context, stop.token());
+    AddingSink adding(aggregator);
+    const std::function<bool(const Block&)> has_its_keys = [&](const Block& block) {
+        return aggregator.hasKeysOfItsBucket(block);
+    };
+    BucketStreams buckets(streams, stop, context, has_its_keys);
+    buckets.drainOthers(adding);
+    context.check();
+    if (buckets.haveBuckets())
+        aggregator.mergeBuckets(buckets, sink);
+    else
+        aggregator.finish(sink);
+    finishRemote(step, streams, context, {}, sink);
+    sink.finish();
+}
+
 }  // namespace
 
 void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
@@ -90,6 +131,7 @@ void run(const plan::AggregateStep& step, const StepPlace& place, Sink& sink) {
     plan.overflow = step.overflow;
     plan.overflow_row = step.overflow_row;
     plan.limit_groups = step.limit_groups;
+    plan.by_buckets = step.by_buckets && step.key_order.empty();  // ranges of keys have all buckets each
     if (!step.grouping_sets.empty()) {
         GroupingSetsSink sets(step, place, std::move(plan), sink);
         runStep(*step.input, place.context, sets);
@@ -120,9 +162,15 @@ void run(const plan::MergeStatesStep& step, const StepPlace& place, Sink& sink) 
     plan.merges_states = true;
     plan.finish = step.finish;
     plan.overflow_row = step.overflow_row;
+    plan.by_buckets = step.by_buckets;
     // Every shard sends a row even when nothing matches: no row at all means that all of them were left out.
     plan.empty_result_without_input = true;
     Aggregator aggregator(std::move(plan), place.header, place.context);
+    if (const auto* remote = std::get_if<plan::RemoteScanStep>(&step.input->node);
+        remote && remote->by_buckets) {
+        mergeShards(*remote, aggregator, place.context, sink);
+        return;
+    }
     AggregateSink aggregate(aggregator, sink);
     runStep(*step.input, place.context, aggregate);
 }

@@ -9,6 +9,7 @@
 #include "server/exec/pipeline.h"
 #include "server/exec/thread_pool.h"
 #include "server/functions/definition.h"
+#include "server/storage/group_buckets.h"
 
 namespace shardd::exec {
 
@@ -135,7 +136,9 @@ private:
         const auto cast = [](const ColumnPtr& column, const TypePtr& from, const TypePtr& to) {
             return full(functions::castArgument({"", from, column}, to, column->size()));
         };
-        return adaptBlock(block, header_, cast);
+        Block result = adaptBlock(block, header_, cast);
+        if (!storage::keepsBuckets(block, header_)) result.bucket = Block::kNoBucket;
+        return result;
     }
 
     const std::function<plan::StepPtr(QueryContext&)> plan_;

@@ -144,6 +144,8 @@ public:
         return block;
     }
 
+    void want() override { stream_->want(); }
+
     Polled poll() override {
         Polled polled = stream_->poll();
         if (polled.block) take(*polled.block);

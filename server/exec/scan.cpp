@@ -14,9 +14,6 @@
 
 namespace shardd::exec {
 
-namespace {
-
-/// The next block of a source; nothing at the end or when the scan was stopped.
 std::optional<Block> nextBlock(BlockSource& source, ScanStop& stop, QueryContext& context) {
     context.check();
     if (stop.ended()) return std::nullopt;
@@ -28,8 +25,6 @@ std::optional<Block> nextBlock(BlockSource& source, ScanStop& stop, QueryContext
         throw;
     }
 }
-
-}  // namespace
 
 void drain(BlockSource& source, size_t worker, ScanStop& stop, QueryContext& context, Sink& sink) {
     while (std::optional<Block> block = nextBlock(source, stop, context)) {
@@ -209,25 +204,28 @@ void finishRemote(const plan::RemoteScanStep& step,
     if (std::optional<Block> block = extremes.result()) sink.extremes(std::move(*block));
 }
 
+std::vector<storage::RemoteStreamPtr> askShards(const plan::RemoteScanStep& step,
+                                                QueryContext& context,
+                                                std::stop_token stop) {
+    storage::RemoteQuery query = step.query;
+    query.stop = std::move(stop);
+    query.progress = [&context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
+    return withCheckedGroups(step, step.table->distributed()->query(query));
+}
+
 RemoteScan openRemote(const plan::RemoteScanStep& step, QueryContext& context) {
     RemoteScan scan;
     scan.stop = std::make_shared<std::stop_source>();
     scan.forward = std::make_shared<std::stop_callback<std::function<void()>>>(
         context.readingToken(), [stop = scan.stop] { stop->request_stop(); });
-    storage::RemoteQuery query = step.query;
-    query.stop = scan.stop->get_token();
-    query.progress = [&context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
-    scan.streams = withCheckedGroups(step, step.table->distributed()->query(query));
+    scan.streams = askShards(step, context, scan.stop->get_token());
     return scan;
 }
 
 void run(const plan::RemoteScanStep& step, const StepPlace& place, Sink& sink) {
     ScanStop stop(place.context);
-    storage::RemoteQuery query = step.query;
-    query.stop = stop.token();
-    query.progress = [&context = place.context](uint64_t rows, uint64_t bytes) { context.countRead(rows, bytes); };
-    std::vector<storage::RemoteStreamPtr> streams = withCheckedGroups(step, step.table->distributed()->query(query));
-    drainStreams(streams, stop, place.context, sink);
+    std::vector<storage::RemoteStreamPtr> streams = askShards(step, place.context, stop.token());
+    drainStreams(pollable(streams), stop, place.context, sink);
     MergedTotals merged;
     if (step.exact_totals) merged = mergeTotals(*step.exact_totals, streams, place.context);
     if (merged.row && !stop.ended()) sink.consume(0, *merged.row);

@@ -24,6 +24,14 @@ bool scanKeyRanges(const plan::ScanStep& step,
                    QueryContext& context,
                    Sink& sink);
 
+/// The next block of a source; nothing at the end or when the scan was stopped.
+std::optional<Block> nextBlock(BlockSource& source, ScanStop& stop, QueryContext& context);
+
+/// Asks the shards of a step, one stream each; `stop` ends them early.
+std::vector<storage::RemoteStreamPtr> askShards(const plan::RemoteScanStep& step,
+                                                QueryContext& context,
+                                                std::stop_token stop);
+
 /// The answers of shards, one stream each, for an operator that pulls from them itself.
 struct RemoteScan {
     std::vector<storage::RemoteStreamPtr> streams;

@@ -91,7 +91,7 @@ storage::PollableStream::Polled poll(storage::PollableStream& stream, ScanStop& 
     }
 }
 
-void work(const std::vector<storage::RemoteStreamPtr>& streams,
+void work(const std::vector<storage::PollableStream*>& streams,
           size_t worker,
           ReadyStreams& ready,
           ScanStop& stop,
@@ -118,7 +118,7 @@ void work(const std::vector<storage::RemoteStreamPtr>& streams,
 
 }  // namespace
 
-void drainStreams(const std::vector<storage::RemoteStreamPtr>& streams,
+void drainStreams(const std::vector<storage::PollableStream*>& streams,
                   ScanStop& stop,
                   QueryContext& context,
                   Sink& sink) {
@@ -130,7 +130,7 @@ void drainStreams(const std::vector<storage::RemoteStreamPtr>& streams,
     });
     for (size_t i = 0; i < streams.size(); ++i) streams[i]->onReadable([ready, i] { ready->notify(i); });
     const auto forget = [&streams](void*) {
-        for (const storage::RemoteStreamPtr& stream : streams) stream->onReadable(nullptr);
+        for (storage::PollableStream* stream : streams) stream->onReadable(nullptr);
     };
     int scope = 0;
     const std::unique_ptr<void, decltype(forget)> at_the_end(&scope, forget);
@@ -144,6 +144,12 @@ void drainStreams(const std::vector<storage::RemoteStreamPtr>& streams,
             throw;
         }
     });
+}
+
+std::vector<storage::PollableStream*> pollable(const std::vector<storage::RemoteStreamPtr>& streams) {
+    std::vector<storage::PollableStream*> result;
+    for (const storage::RemoteStreamPtr& stream : streams) result.push_back(stream.get());
+    return result;
 }
 
 }  // namespace shardd::exec

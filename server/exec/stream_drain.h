@@ -12,9 +12,11 @@ namespace shardd::exec {
 /// number of them: whoever is free takes one that has something, and nobody waits for one stream alone. The
 /// blocks of each stream stay in their order. Errors: of the streams, and the reason for which the query was
 /// cancelled.
-void drainStreams(const std::vector<storage::RemoteStreamPtr>& streams,
+void drainStreams(const std::vector<storage::PollableStream*>& streams,
                   ScanStop& stop,
                   QueryContext& context,
                   Sink& sink);
+
+std::vector<storage::PollableStream*> pollable(const std::vector<storage::RemoteStreamPtr>& streams);
 
 }  // namespace shardd::exec

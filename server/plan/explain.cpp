@@ -107,6 +107,8 @@ void addShardLines(const DistributedRead& read, size_t shard, std::vector<std::s
     for (const auto& [name, value] : read.query.settings) lines.push_back("    Setting: " + name + " = " + value);
     for (const auto& [name, value] : read.query.own_settings)
         lines.push_back("    Setting, if it is shardd: " + name + " = " + value);
+    if (!read.query.group_buckets.empty())
+        lines.push_back(fmt::format("    Setting, if it is shardd: distributed_group_buckets = {}", read.query.group_buckets));
     if (read.query.block_revision)
         lines.push_back(fmt::format("    Setting, if it is shardd: distributed_block_revision = {}", read.query.block_revision));
 }

@@ -120,6 +120,8 @@ struct RemoteScanStep {
     std::optional<ExactTotals> exact_totals;
     /// Streams are read to their end even when no more rows are wanted: totals and counts come behind them.
     bool to_the_end = false;
+    /// Shards were asked for states bucket by bucket; each may answer without buckets.
+    bool by_buckets = false;
 };
 
 /// Rows that are there already or made on the spot (VALUES, system tables, one(), external tables).
@@ -178,6 +180,8 @@ struct AggregateStep {
     /// The first elements of the table's sorting key that the keys determine: rows may come range by range of these, so that
     /// groups are finished on the way (optimize_aggregation_in_order). Empty: rows come as they like.
     std::vector<KeyOrderElement> key_order;
+    /// Many groups come out bucket by bucket (Block::bucket), in ascending order.
+    bool by_buckets = false;
 };
 
 /// Groups pass; each must live on this shard, as far as its keys tell. Output: the input's columns.
@@ -200,6 +204,8 @@ struct MergeStatesStep {
     bool finish = true;
     bool has_grouping_set_column = false;
     bool overflow_row = false;
+    /// As AggregateStep's.
+    bool by_buckets = false;
 };
 
 enum class TotalsMode : uint8_t { BeforeHaving, AfterHavingInclusive, AfterHavingExclusive, AfterHavingAuto };

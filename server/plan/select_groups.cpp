@@ -5,6 +5,7 @@
 #include "server/plan/key_order.h"
 #include "server/plan/query_tree_walk.h"
 #include "server/plan/select_planner.h"
+#include "server/storage/group_buckets.h"
 
 namespace shardd::plan {
 
@@ -120,6 +121,17 @@ void SelectPlanner::checkGroups() {
 bool SelectPlanner::sendsTotalsAsStates() const {
     return context_.secondary && context_.outermost && context_.activity && query_.settings->distributed_totals_as_states &&
            finishesGroups(to_);
+}
+
+/// Groups whose states go to whoever asks, by keys that all of them have.
+bool SelectPlanner::wantsBuckets(Stage stage) const {
+    return stage == Stage::WithMergeableState && !query_.group_by.empty() && query_.grouping_sets.empty();
+}
+
+/// As a shard: the initiator merges bucket by bucket, and numbers buckets as we do.
+bool SelectPlanner::sendsBuckets() const {
+    return context_.secondary && context_.outermost && wantsBuckets(to_) &&
+           query_.settings.get("distributed_group_buckets") == storage::kGroupBucketHash;
 }
 
 /// The row over all groups from the states of all shards: WITH TOTALS, and the grand total of ROLLUP and CUBE.

@@ -294,6 +294,7 @@ void SelectPlanner::planAggregation() {
         merge.finish = finish_here;
         merge.has_grouping_set_column = !query_.grouping_sets.empty();
         merge.overflow_row = query_.totals && query_.settings->max_rows_to_group_by > 0 && overflow == "any";
+        merge.by_buckets = sendsBuckets();
         setStep(makeStep(std::move(merge), std::move(header)));
         return;
     }
@@ -310,6 +311,7 @@ void SelectPlanner::planAggregation() {
     aggregate.finish = finish_here;
     aggregate.empty_result_without_input = empty_without_input;
     aggregate.grouping_sets = query_.grouping_sets;
+    aggregate.by_buckets = sendsBuckets();
     aggregate.max_groups = query_.settings->max_rows_to_group_by;
     aggregate.overflow = overflow == "any" ? OverflowMode::Any : overflow == "break" ? OverflowMode::Break : OverflowMode::Throw;
     aggregate.overflow_row = query_.totals && aggregate.max_groups > 0 && aggregate.overflow == OverflowMode::Any;

@@ -48,6 +48,8 @@ private:
     void checkGroups();
     void noteRead(const storage::DistributedSource& distributed, const StageChoice& choice, RemoteScanStep& remote);
     bool sendsTotalsAsStates() const;
+    bool wantsBuckets(storage::Stage stage) const;
+    bool sendsBuckets() const;
 
     // -- clauses -----------------------------------------------------------------------------------
     void planArrayJoinClause();

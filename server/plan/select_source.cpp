@@ -10,6 +10,7 @@
 #include "server/plan/select_planner.h"
 #include "server/plan/sent_tables.h"
 #include "server/plan/shard_text.h"
+#include "server/storage/group_buckets.h"
 #include "server/storage/merge_tree.h"
 
 namespace shardd::plan {
@@ -445,6 +446,10 @@ void SelectPlanner::planRemote(const TableSource& source) {
         for (const AggregateCall& call : remote.exact_totals->calls)
             states.columns.push_back({call.arguments[0], call.function->stateType(), ColumnPtr(createColumn(*call.function->stateType()))});
         remote.query.totals_header = std::move(states);
+    }
+    if (wantsBuckets(choice.stage) && settings->distributed_aggregation_memory_efficient) {
+        remote.by_buckets = true;
+        remote.query.group_buckets = storage::kGroupBucketHash;
     }
     remote.query.stop = context_.stop;
     remote.query.initial_user = context_.initial_user;

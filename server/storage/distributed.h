@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct RemoteQuery {
     /// The revision whose form of blocks they may send, to be passed on unread (distributed_block_revision); 0: the
     /// connection's.
     uint64_t block_revision = 0;
+    /// The hash by which shards that are shardd may send states bucket by bucket (distributed_group_buckets); empty: none.
+    std::string_view group_buckets;
     /// Shards: those that cannot (they are no shardd) leave it to the initiator.
     GroupCheck group_check = GroupCheck::Nobody;
     /// Every shard must be shardd; asked before any of them is sent the query. Error UNSUPPORTED_METHOD (1) with `needs_own_for`

@@ -23,6 +23,9 @@ public:
     /// `callback` is called from any thread whenever poll() may have something new, and at once; it must be quick. Nothing:
     /// nobody listens any more.
     virtual void onReadable(std::function<void()> callback) = 0;
+
+    /// Whoever reads waits for this stream whatever others bring: it is to begin, however many there are already.
+    virtual void want() {}
 };
 
 }  // namespace shardd::storage

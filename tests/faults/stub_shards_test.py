@@ -1,9 +1,9 @@
 """An initiator over stub shards: replicas that stall at every boundary between two packets, and clusters of hundreds of shards."""
-import re
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.support.node import Node, client, free_ports, has_clickhouse_client, sockets_to
+from tests.support.node import client, free_ports, has_clickhouse_client, sockets_to
+from tests.support.stub_initiator import Initiator, rows_of
 from tests.support.stub_shards import StubShards
 from tests.support.waiting import running_queries, wait_until
 
@@ -11,46 +11,6 @@ ROWS = 4
 # Long enough for a busy machine not to be taken for a slow replica.
 BASE = ("load_balancing = 'in_order', distributed_replica_error_half_life = 0, hedged_connection_timeout_ms = 300, "
         "receive_data_timeout_ms = 400, receive_timeout = 2")
-
-
-def replica(port):
-    return f"{{host: 127.0.0.1, port: {port}, compression: false}}"
-
-
-def topology(clusters):
-    """`clusters`: name to a list of shards, each a list of ports."""
-    text = "remote_servers:\n"
-    for name, shards in clusters.items():
-        text += f"  {name}:\n    shard:\n"
-        for ports in shards:
-            text += "      - replica:\n" + "".join(f"          - {replica(port)}\n" for port in ports)
-    return text
-
-
-class Initiator(Node):
-    def __init__(self, clusters):
-        super().__init__(topology(clusters), name="initiator")
-        self.clusters = clusters
-
-    def __enter__(self):
-        super().__enter__()
-        for name in self.clusters:
-            client(self, f"CREATE TABLE {name} (k UInt64, v UInt64) ENGINE = Distributed({name}, default, t, k)")
-        return self
-
-    def ask(self, table, settings="", mode=0):
-        """The rows of all groups, sorted by their key; or the code of the error."""
-        inner = f"SELECT k, sum(v) AS s FROM {table} GROUP BY k"
-        query = f"SELECT count(), sum(k), sum(s) FROM ({inner}) SETTINGS distributed_group_by_no_merge = {mode}"
-        done = client(self, query + (f", {settings}" if settings else ""), check=False, timeout=120)
-        if done.returncode == 0:
-            return tuple(int(field) for field in done.stdout.split())
-        return int(re.search(rb"Code: (\d+)", done.stderr).group(1))
-
-
-def rows_of(shards, rows=ROWS):
-    keys = range(shards * rows)
-    return len(keys), sum(keys), sum(key + 1 for key in keys)
 
 
 def sorted_rows(initiator, table, settings):
@@ -90,20 +50,20 @@ class HedgedTest(unittest.TestCase):
 
     def test_a_replica_that_stalls_before_each_packet(self):
         """What it had said decides: rows read, or rows sent, bind the query to it."""
-        right, timeout = rows_of(1), 209
+        right, timeout = rows_of(1, ROWS), 209
         self.check("use_hedged_requests = 1", [right] * 3 + [timeout] * 4, [1] + [2] * 2 + [1] * 4)
 
     def test_progress_does_not_bind_when_that_is_allowed(self):
-        right, timeout = rows_of(1), 209
+        right, timeout = rows_of(1, ROWS), 209
         self.check("allow_changing_replica_until_first_data_packet = 1", [right] * 4 + [timeout] * 3, [1] + [2] * 3 + [1] * 3)
 
     def test_without_hedged_requests_one_waits(self):
-        right, timeout = rows_of(1), 209
+        right, timeout = rows_of(1, ROWS), 209
         self.check("use_hedged_requests = 0", [right] * 3 + [timeout] * 4, [1] + [2] * 2 + [1] * 4)
 
     def test_replicas_that_are_behind(self):
         """From max_replica_delay_for_distributed_queries (300 s) on another one is asked; the least stale one as the last resort."""
-        rows, stale = rows_of(1), 369
+        rows, stale = rows_of(1, ROWS), 369
         for delays, settings, expected in (({0: 299}, "", rows), ({0: 300}, "", rows), ({0: 400, 1: 350}, "", rows),
                                            ({0: 400, 1: 350}, ", fallback_to_stale_replicas_for_distributed_queries = 0", stale),
                                            ({0: 400, 1: 0}, ", fallback_to_stale_replicas_for_distributed_queries = 0", rows),
@@ -114,7 +74,7 @@ class HedgedTest(unittest.TestCase):
                                  f"{delays} {settings}")
 
     def test_the_time_that_is_left_is_sent(self):
-        self.assertEqual(self.initiator.ask("alone", BASE + ", max_execution_time = 50"), rows_of(1))
+        self.assertEqual(self.initiator.ask("alone", BASE + ", max_execution_time = 50"), rows_of(1, ROWS))
         sent = float(self.stubs.settings[0]["max_execution_time"])
         self.assertTrue(30 < sent < 50, sent)
         self.initiator.ask("alone", BASE + ", max_execution_time = 50, max_execution_time_leaf = 7")
@@ -122,9 +82,9 @@ class HedgedTest(unittest.TestCase):
 
     def test_the_loser_is_cancelled(self):
         self.stubs.hold = {0: 1}
-        self.assertEqual(self.initiator.ask("pair", BASE, mode=1), rows_of(1))
+        self.assertEqual(self.initiator.ask("pair", BASE, mode=1), rows_of(1, ROWS))
         self.assertTrue(wait_until(lambda: self.stubs.cancels == 1))
-        self.assertEqual(self.initiator.ask("pair", BASE, mode=1), rows_of(1))
+        self.assertEqual(self.initiator.ask("pair", BASE, mode=1), rows_of(1, ROWS))
         shown = client(self.initiator, "SELECT replica_num, errors_count, slowdowns_count, estimated_recovery_time FROM "
                                        "system.clusters WHERE cluster = 'pair' ORDER BY replica_num")
         self.assertEqual(shown, "1\t0\t0\t0\n2\t0\t0\t0\n")
@@ -146,7 +106,7 @@ class ManyShardsTest(unittest.TestCase):
 
     def test_all_answer(self):
         for mode in (0, 1):
-            self.assertEqual(self.initiator.ask("whole", mode=mode), rows_of(self.SHARDS))
+            self.assertEqual(self.initiator.ask("whole", mode=mode), rows_of(self.SHARDS, ROWS))
         self.assertLessEqual(self.stubs.most_greeting, 200, "connections are opened in a storm")
         held = sum(len(sockets_to(self.initiator.process.pid, port)) for port in self.stubs.ports[:20])
         self.assertEqual(held, 20, "one warm connection a shard")
@@ -156,13 +116,13 @@ class ManyShardsTest(unittest.TestCase):
         self.assertEqual(self.initiator.ask("wounded"), 279)
         self.assertEqual(self.initiator.ask("wounded", skip + "2"), 904)
         for mode in (0, 1):
-            self.assertEqual(self.initiator.ask("wounded", skip + "3", mode=mode), rows_of(self.SHARDS - 3))
+            self.assertEqual(self.initiator.ask("wounded", skip + "3", mode=mode), rows_of(self.SHARDS - 3, ROWS))
 
     def test_one_error_ends_all(self):
         self.stubs.errors = {250: (395, "DB::Exception: enough")}
         self.assertEqual(self.initiator.ask("whole"), 395)
         self.stubs.errors = {}
-        self.assertEqual(self.initiator.ask("whole"), rows_of(self.SHARDS))
+        self.assertEqual(self.initiator.ask("whole"), rows_of(self.SHARDS, ROWS))
 
     def test_a_stalled_one_and_a_deadline(self):
         self.stubs.hold = {77: 3}
@@ -170,7 +130,7 @@ class ManyShardsTest(unittest.TestCase):
         self.stubs.hold = {}
         self.stubs.release(77)
         self.assertTrue(wait_until(lambda: running_queries(self.initiator) == 0))
-        self.assertEqual(self.initiator.ask("whole"), rows_of(self.SHARDS))
+        self.assertEqual(self.initiator.ask("whole"), rows_of(self.SHARDS, ROWS))
 
     def test_so_many_are_asked_at_once(self):
         for mode in (0, 1):
@@ -181,7 +141,7 @@ class ManyShardsTest(unittest.TestCase):
                 self.assertTrue(wait_until(lambda: self.stubs.asked == 7))
                 for shard in range(self.SHARDS):
                     self.stubs.release(shard)
-                self.assertEqual(answer.result(), rows_of(self.SHARDS))
+                self.assertEqual(answer.result(), rows_of(self.SHARDS, ROWS))
             self.assertEqual(self.stubs.most_asked, 7)
             self.stubs.hold = {}
             for shard in range(self.SHARDS):
@@ -201,7 +161,7 @@ class PoolTest(unittest.TestCase):
         self.initiator = Initiator({"same": [self.stubs.ports] * self.SHARDS})
         self.initiator.__enter__()
         self.addCleanup(self.initiator.__exit__)
-        self.right = tuple(self.SHARDS * number for number in rows_of(1))
+        self.right = tuple(self.SHARDS * number for number in rows_of(1, ROWS))
 
     def test_a_pool_that_is_smaller_than_the_query(self):
         for size in (1, 2, 4):

@@ -28,16 +28,23 @@ def text(value):
     return varint(len(data)) + data
 
 
-def block(columns, rows):
+def block(columns, rows, bucket=-1):
     """`columns`: names, types, lists of numbers below 2**64."""
-    info = varint(1) + b"\0" + varint(2) + struct.pack("<i", -1) + varint(0)
+    info = varint(1) + b"\0" + varint(2) + struct.pack("<i", bucket) + varint(0)
     body = b"".join(text(name) + text(type_name) + struct.pack(f"<{len(values)}Q", *values)
                     for name, type_name, values in columns)
     return info + varint(len(columns)) + varint(rows) + body
 
 
-def data_packet(columns):
-    return varint(1) + text("") + block(columns, len(columns[0][2]))
+def data_packet(columns, bucket=-1):
+    return varint(1) + text("") + block(columns, len(columns[0][2]), bucket)
+
+
+def bucket_of(key):
+    """Of a UInt64, by the hash that is called packed_keys_1."""
+    for shift, factor in ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53)):
+        key = (key ^ key >> shift) * factor % 2**64
+    return (key ^ key >> 33) >> 40 & 255
 
 
 def progress_packet(rows):
@@ -116,12 +123,15 @@ class StubShards:
     """A context manager. Counters may be read from any thread; `hold` and `errors` be set before a query.
 
     `errors[i]`: (code, message) that shard i answers instead of its rows; `delays[i]`: it is a replica so many seconds behind; `blocks`: among how many blocks the rows of
-    a shard are shared out; `alike`: all are replicas of the first one. `most_asked`: the most queries that were under way at once."""
+    a shard are shared out; `alike`: all are replicas of the first one; `names[i]`: what shard i calls itself; `drops[i] = n`: it
+    closes the connection before its packet n; `bucketed[i]`: what makes of its rows' keys a list of (bucket, keys), which it
+    sends instead of states without buckets. `most_asked`: the most queries that were under way at once."""
 
     def __init__(self, count, rows=4, blocks=1, alike=False):
         self.count, self.rows, self.blocks, self.alike = count, rows, blocks, alike
         self.hold, self.errors, self.delays = {}, {}, {}
         self.asked, self.most_asked = 0, 0
+        self.names, self.drops, self.bucketed = {}, {}, {}
         self.queries, self.cancels, self.open, self.most_open, self.greeting, self.most_greeting = 0, 0, 0, 0, 0, 0
         self.settings = {}
         self._released = {}
@@ -137,10 +147,12 @@ class StubShards:
         types = ("UInt64", "AggregateFunction(sum, UInt64)") if stage == STATE else ("UInt64", "UInt64")
         packets = [data_packet([(names[0], types[0], []), (names[1], types[1], [])])]
         step = max(1, -(-self.rows // self.blocks))
-        for begin in range(0, self.rows, step):
-            some = keys[begin:begin + step]
+        pieces = [(-1, keys[begin:begin + step]) for begin in range(0, self.rows, step)]
+        if stage == STATE and shard in self.bucketed:
+            pieces = self.bucketed[shard](keys)
+        for bucket, some in pieces:
             packets.append(progress_packet(len(some)))
-            packets.append(data_packet([(names[0], types[0], some), (names[1], types[1], [key + 1 for key in some])]))
+            packets.append(data_packet([(names[0], types[0], some), (names[1], types[1], [key + 1 for key in some])], bucket))
         return [*packets, END_OF_STREAM]
 
     def release(self, shard):
@@ -156,6 +168,9 @@ class StubShards:
     async def _say(self, shard, writer, place, packet):
         if self.hold.get(shard) == place:
             await self._event(shard).wait()
+        if self.drops.get(shard) == place:
+            writer.transport.abort()
+            raise ConnectionAbortedError
         writer.write(packet)
         await writer.drain()
 
@@ -171,7 +186,7 @@ class StubShards:
                 kind = await client.number()
                 if kind == 0:
                     await client.hello()
-                    writer.write(varint(0) + text("Stub") + varint(1) + varint(0) + varint(REVISION) + text("UTC")
+                    writer.write(varint(0) + text(self.names.get(shard, "Stub")) + varint(1) + varint(0) + varint(REVISION) + text("UTC")
                                  + text(f"stub{shard}") + varint(0))
                     self.greeting -= 1
                     greeting = False

@@ -117,7 +117,7 @@ TEST(SettingsTest, readsAndPrintsAsClickHouse) {
 }
 
 TEST(SettingsTest, everyNameIsListedOnceAndItsDefaultPrintsAsWritten) {
-    ASSERT_EQ(settingList().size(), 1727U);
+    ASSERT_EQ(settingList().size(), 1728U);
     std::set<std::string_view> names;
     for (const auto& info : settingList()) {
         EXPECT_TRUE(names.insert(info.name).second) << info.name;
