@@ -61,6 +61,12 @@ public:
 
     bool wasCancelled() const { return cancelled_; }
 
+    /// "FAIL ON 1" fails only now.
+    void fail() {
+        may_fail_.test_and_set();
+        may_fail_.notify_all();
+    }
+
 private:
     void answer(const QueryRequest& request, QueryChannel& channel) {
         {
@@ -78,6 +84,7 @@ private:
             channel.progress.rows = 7;
             channel.output.push(std::move(profile));
         } else if (request.text == "FAIL ON 1" && first == 10) {
+            may_fail_.wait(false);
             throw Error(ErrorCode::ILLEGAL_DIVISION, "Division by zero");
         } else if (request.text == "FAIL ON 1" || request.text == "ENDLESS") {
             put(channel, QueryOutput::Kind::Header, numbers("v", {}));
@@ -120,6 +127,7 @@ private:
     std::vector<QueryRequest> requests_;
     std::vector<uint64_t> inserted_;
     std::atomic<bool> cancelled_ = false;
+    std::atomic_flag may_fail_;
     std::shared_ptr<session::FakeHost> host_;
     std::unique_ptr<session::SessionServer> server_;
 };

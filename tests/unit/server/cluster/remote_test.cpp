@@ -111,11 +111,13 @@ TEST_F(RemoteTest, EveryShardAnswersItsStream) {
 
 TEST_F(RemoteTest, TheFirstErrorEndsAllStreams) {
     std::vector<storage::RemoteStreamPtr> streams = startQuery(service_, both(), query("FAIL ON 1"));
+    while (second_.requests().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    first_.fail();
     EXPECT_EQ(drainForError(*streams[1]), 153);
     EXPECT_EQ(last_error,
               fmt::format("Received from 127.0.0.1:{}. DB::Exception: Division by zero", first_.port()));
     EXPECT_EQ(drainForError(*streams[0]), 153);
-    for (int i = 0; i < 100 && !second_.wasCancelled(); ++i)
+    for (int i = 0; i < 1000 && !second_.wasCancelled(); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(second_.wasCancelled());
 }
@@ -126,7 +128,7 @@ TEST_F(RemoteTest, DroppedStreamsCancelTheirShardsAndKeepTheConnections) {
         EXPECT_TRUE(streams[0]->next());
     }
     for (int i = 0;
-         i < 100 && !(first_.wasCancelled() && second_.wasCancelled() && service_->pool.idleClients() == 2);
+         i < 1000 && !(first_.wasCancelled() && second_.wasCancelled() && service_->pool.idleClients() == 2);
          ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(first_.wasCancelled());
