@@ -201,7 +201,7 @@ TEST_F(RemoteTest, WarmConnectionsThatDiedAreReplaced) {
     asked.shards = {0};
     for (int round = 0; round < 3; ++round) {
         EXPECT_EQ(drain(*startQuery(service_, cluster, asked)[0]), (std::vector<uint64_t>{30, 31}));
-        for (int i = 0; i < 100 && shard.connections() > 0; ++i)
+        for (int i = 0; i < 1000 && shard.connections() > 0; ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     EXPECT_EQ(cluster->shards[0].replicas[0]->health().counts(std::chrono::seconds(60)).errors, 0U);
@@ -318,7 +318,7 @@ TEST_F(RemoteTest, AnAbandonedInsertEnds) {
         BlockSinkPtr sink = table->write({.columns = {"v"}});
         sink->write(numbers("v", {1}));
     }
-    for (int i = 0; i < 100 && second_.connections() > 0; ++i)
+    for (int i = 0; i < 1000 && second_.connections() > 0; ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_EQ(second_.connections(), 0U);
 }

@@ -295,7 +295,7 @@ TEST_F(SessionTest, AVanishedClientEndsItsQuery) {
         flooded.query("FLOOD");
         flooded.readData();
     }
-    for (int i = 0; i < 100 && server_->openConnections() > 0; ++i)
+    for (int i = 0; i < 1000 && server_->openConnections() > 0; ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_EQ(server_->openConnections(), 0U);
 }
