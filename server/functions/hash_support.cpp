@@ -56,7 +56,8 @@ Hash128 sipHash128Reference(std::string_view text, uint64_t key0, uint64_t key1)
 
 const evp_md_st* digestByName(const char* name) {
     static std::mutex mutex;  // guards `known`
-    static std::map<std::string, EVP_MD*, std::less<>> known;
+    // Never destroyed: OpenSSL's own end may come before.
+    static auto& known = *new std::map<std::string, EVP_MD*, std::less<>>;
     const std::lock_guard lock(mutex);
     const auto found = known.find(name);
     if (found != known.end()) return found->second;
