@@ -276,62 +276,54 @@ constexpr auto kAndnot = [](size_t both, size_t a, size_t) { return a - both; };
 constexpr auto kHasAny = [](size_t both, size_t, size_t) { return both > 0; };
 constexpr auto kHasAll = [](size_t both, size_t, size_t b) { return both == b; };
 
-/// Small ones keep the order of the values, as ClickHouse's do.
-ColumnPtr runAnd(const Call& call) {
+/// A bitmap of each row: `take(a, b, row, out)` adds what it has.
+template <typename Take>
+ColumnPtr eachOfTwo(const Call& call, Take&& take) {
     Bitmaps a(call, 0);
     Bitmaps b(call, 1);
     BitmapBuilder out(*call.type);
     for (size_t row = 0; row < call.rows; ++row) {
+        out.startRow();
+        take(a, b, row, out);
+    }
+    return out.finish();
+}
+
+/// Small ones keep the order of the values, as ClickHouse's do.
+ColumnPtr runAnd(const Call& call) {
+    return eachOfTwo(call, [](Bitmaps& a, Bitmaps& b, size_t row, BitmapBuilder& out) {
         const bool by_second = !a.small(row) && (b.small(row) || b.count(row) < a.count(row));
         Bitmaps& some = by_second ? b : a;
         const Bitmaps& others = by_second ? a : b;
-        out.startRow();
         for (const uint64_t value : some.values(row))
             if (others.contains(row, value)) out.add(value);
-    }
-    return out.finish();
+    });
 }
 
 ColumnPtr runOr(const Call& call) {
-    Bitmaps a(call, 0);
-    Bitmaps b(call, 1);
-    BitmapBuilder out(*call.type);
-    for (size_t row = 0; row < call.rows; ++row) {
-        out.startRow();
+    return eachOfTwo(call, [](Bitmaps& a, Bitmaps& b, size_t row, BitmapBuilder& out) {
         for (Bitmaps* one : {&a, &b})
             for (const uint64_t value : one->values(row)) out.add(value);
-    }
-    return out.finish();
+    });
 }
 
 ColumnPtr runXor(const Call& call) {
-    Bitmaps a(call, 0);
-    Bitmaps b(call, 1);
-    BitmapBuilder out(*call.type);
-    std::vector<uint64_t> values;
-    for (size_t row = 0; row < call.rows; ++row) {
-        values.clear();
+    return eachOfTwo(call, [](Bitmaps& a, Bitmaps& b, size_t row, BitmapBuilder& out) {
+        std::vector<uint64_t> values;
         for (const uint64_t value : a.values(row))
             if (!b.contains(row, value)) values.push_back(value);
         for (const uint64_t value : b.values(row))
             if (!a.contains(row, value)) values.push_back(value);
         std::ranges::sort(values);
-        out.startRow();
         for (const uint64_t value : values) out.add(value);
-    }
-    return out.finish();
+    });
 }
 
 ColumnPtr runAndnot(const Call& call) {
-    Bitmaps a(call, 0);
-    const Bitmaps b(call, 1);
-    BitmapBuilder out(*call.type);
-    for (size_t row = 0; row < call.rows; ++row) {
-        out.startRow();
+    return eachOfTwo(call, [](Bitmaps& a, const Bitmaps& b, size_t row, BitmapBuilder& out) {
         for (const uint64_t value : a.values(row))
             if (!b.contains(row, value)) out.add(value);
-    }
-    return out.finish();
+    });
 }
 
 // -- parts ----------------------------------------------------------------------------------------
