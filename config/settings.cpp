@@ -161,6 +161,11 @@ const std::vector<SettingInfo>& settingList() {
 }
 
 Settings::Settings() : values_(defaults()) {}
+Settings::Settings(const Settings& other) = default;
+Settings::Settings(Settings&& other) noexcept = default;
+Settings& Settings::operator=(const Settings& other) = default;
+Settings& Settings::operator=(Settings&& other) noexcept = default;
+Settings::~Settings() = default;
 
 void Settings::set(std::string_view name, std::string_view text) {
     const size_t slot = requireSlot(name);
@@ -212,6 +217,11 @@ void Settings::merge(const Settings& other) {
 
 void Settings::setCustom(std::string name, std::string literal) {
     custom_[std::move(name)] = std::move(literal);
+}
+
+std::optional<std::string> Settings::find(std::string_view name) const {
+    if (!knows(name) && !custom_.contains(std::string(name))) return std::nullopt;
+    return get(name);
 }
 
 bool Settings::knows(std::string_view name) { return findSlot(name).has_value(); }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -66,7 +67,13 @@ struct SettingChange {
 /// Source:  values, texts and errors are ClickHouse's (system.settings, SET, the SETTINGS clause).
 class Settings {
 public:
+    // Not in line: a thousand members, some of them strings, took seconds of compiling wherever settings are copied.
     Settings();
+    Settings(const Settings& other);
+    Settings(Settings&& other) noexcept;
+    Settings& operator=(const Settings& other);
+    Settings& operator=(Settings&& other) noexcept;
+    ~Settings();
 
     const SettingValues* operator->() const { return &values_; }
 
@@ -81,6 +88,8 @@ public:
 
     /// The text that system.settings shows. Errors: UNKNOWN_SETTING.
     std::string get(std::string_view name) const;
+    /// The same, custom ones too; nothing when unknown.
+    std::optional<std::string> find(std::string_view name) const;
     bool isChanged(std::string_view name) const;
 
     /// What was set, in the order of the list, by its real name; also when it was set to the default.

@@ -51,9 +51,7 @@ BlockSinkPtr insertHere(const QueryServices& services, const cluster::LocalInser
     storage::WriteRequest request;
     request.columns = completer.stored();
     request.stop = insert.stop;
-    request.setting = [settings = context.settings](std::string_view name) -> std::optional<std::string> {
-        return Settings::knows(name) ? std::optional(settings.get(name)) : std::nullopt;
-    };
+    request.setting = [settings = context.settings](std::string_view name) { return settings.find(name); };
     request.changed_settings = insert.settings;
     request.origin = insert.origin;
     BlockSinkPtr sink = table->write(request);

@@ -66,10 +66,8 @@ plan::PlannerContext makeContext(const QueryServices& services,
     functions->initial_query_id = query.initial_query_id;
     functions->shard_num = part.shard_number;
     functions->shard_count = part.shard_count;
-    functions->setting = [settings = std::make_shared<const Settings>(context.settings)](
-                             std::string_view name) -> std::optional<std::string> {
-        if (!Settings::knows(name) && !settings->custom().contains(std::string(name))) return std::nullopt;
-        return settings->get(name);
+    functions->setting = [settings = std::make_shared<const Settings>(context.settings)](std::string_view name) {
+        return settings->find(name);
     };
     context.functions = std::move(functions);
     return context;

@@ -70,10 +70,8 @@ std::shared_ptr<const functions::FunctionContext> makeFunctionContext(const Stat
         if (scalar.name == "_shard_num") context->shard_num = number();
         if (scalar.name == "_shard_count") context->shard_count = number();
     }
-    context->setting = [settings = std::make_shared<const Settings>(settings)](
-                           std::string_view name) -> std::optional<std::string> {
-        if (!Settings::knows(name) && !settings->custom().contains(std::string(name))) return std::nullopt;
-        return settings->get(name);
+    context->setting = [settings = std::make_shared<const Settings>(settings)](std::string_view name) {
+        return settings->find(name);
     };
     return context;
 }

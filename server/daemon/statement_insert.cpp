@@ -129,9 +129,7 @@ storage::WriteRequest writeRequest(const RowCompleter& completer,
     storage::WriteRequest request;
     request.columns = completer.stored();
     request.stop = std::move(stop);
-    request.setting = [settings](std::string_view name) -> std::optional<std::string> {
-        return Settings::knows(name) ? std::optional(settings.get(name)) : std::nullopt;
-    };
+    request.setting = [settings](std::string_view name) { return settings.find(name); };
     for (const SettingChange& change : settings.changed())
         request.changed_settings.emplace_back(change.name, change.value);
     request.origin = {.initial_user = context.initial_user,

@@ -120,7 +120,7 @@ void runStatement(const StatementContext& query) {
     }
     checkDdl(*statement, settings, query.running->user);
     query.channel.setting = [kept = std::make_shared<const Settings>(settings)](std::string_view name) {
-        return Settings::knows(name) ? std::optional(kept->get(name)) : std::nullopt;
+        return kept->find(name);
     };
     query.running->memory->setLimit(settings->max_memory_usage);
     query.context.settings = operatorSettings(settings, query.services, query.running->user);
