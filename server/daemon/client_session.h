@@ -20,6 +20,8 @@ public:
 
     const std::string& user() const override { return account->config.name; }
 
+    std::optional<std::string> setting(std::string_view name) const override { return settings.find(name); }
+
     std::shared_ptr<const User> account;
     /// The profile's, then what SET changed.
     Settings settings;

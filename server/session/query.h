@@ -29,6 +29,9 @@ public:
     virtual ~ClientSession() = default;
 
     virtual const std::string& user() const = 0;
+
+    /// The text of a setting in force between two queries; nothing where it is not known. Not during a query.
+    virtual std::optional<std::string> setting(std::string_view name) const = 0;
 };
 
 struct LoginRequest {
@@ -121,7 +124,7 @@ struct QueryChannel {
     std::shared_ptr<MemoryBudget> budget;
     /// What stands behind FORMAT; set before the first output, for whoever writes texts.
     std::string format;
-    /// The text of a setting in force; set before the first output, may stay empty.
+    /// The text of a setting in force; set before the first output but logs and events, may stay empty.
     std::function<std::optional<std::string>(std::string_view name)> setting;
 };
 

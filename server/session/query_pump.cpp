@@ -18,56 +18,34 @@ constexpr size_t kFlushBytes = size_t{1} << 20;
 /// The client may send so much ahead while its blocks wait for the query.
 constexpr size_t kReadAheadBytes = size_t{1} << 20;
 
-const std::string* findSetting(const protocol::Query& query, std::string_view name) {
-    for (const protocol::SettingChange& setting : query.settings)
-        if (setting.name == name) return &setting.value;
-    return nullptr;
-}
-
-int64_t numberOr(const std::string* text, int64_t otherwise) {
-    if (!text) return otherwise;
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    return error == std::errc() && end == text->data() + text->size() ? value : otherwise;
-}
-
-/// The frames of a query's answer: its own settings, else the server's.
-FrameOptions answerFrames(const protocol::Query& query, FrameOptions frames) {
-    if (const std::string* method = findSetting(query, "network_compression_method")) {
-        const auto is = [&](std::string_view name) {
-            return std::ranges::equal(*method, name, [](char a, char b) { return (a | 0x20) == (b | 0x20); });
-        };
-        if (is("none")) frames.method = FrameMethod::None;
-        if (is("lz4") || is("lz4hc")) frames.method = FrameMethod::Lz4;
-        if (is("zstd")) frames.method = FrameMethod::Zstd;
-    }
-    const int64_t level = numberOr(findSetting(query, "network_zstd_compression_level"), frames.zstd_level);
-    frames.zstd_level = static_cast<int>(std::clamp<int64_t>(level, 1, 15));
-    return frames;
+/// A number that an initiator of our kind sent with the query; 0 for none.
+uint64_t sentNumber(const protocol::Query& query, std::string_view name) {
+    const auto sent = std::ranges::find(query.settings, name, &protocol::SettingChange::name);
+    if (sent == query.settings.end()) return 0;
+    uint64_t value = 0;
+    const char* const last = sent->value.data() + sent->value.size();
+    const auto [end, error] = std::from_chars(sent->value.data(), last, value);
+    return error == std::errc() && end == last ? value : 0;
 }
 
 }  // namespace
 
 QueryPump::QueryPump(net::Conversation& conversation,
                      std::shared_ptr<QueryChannel> channel,
-                     const SessionOptions& options,
+                     ConnectionSettings& settings,
                      const protocol::Query& query)
     : conversation_(conversation),
       channel_(std::move(channel)),
-      options_(options),
-      query_(query),
-      interactive_delay_(
-          numberOr(findSetting(query, "interactive_delay"), options.interactive_delay.count())) {
-    interactive_delay_ = std::max(interactive_delay_, std::chrono::microseconds(10000));
-    next_progress_ = started_ + interactive_delay_;
-    if (query.compression) frames_ = answerFrames(query, options.compression);
-    if (conversation.revision() >= protocol::gate::kCompressedLogs) log_frames_ = frames_;
+      settings_(settings),
+      query_(query) {
+    next_progress_ = started_ + settings.interactive_delay;
+    chooseFrames();
     // An initiator of our kind passes blocks on as they come: they have the form that its client reads.
     const bool for_initiator =
         query.client_info.kind == protocol::QueryKind::Secondary && query.client_info.client_name == protocol::kOwnName;
-    const int64_t wanted = for_initiator ? numberOr(findSetting(query, "distributed_block_revision"), 0) : 0;
+    const uint64_t wanted = for_initiator ? sentNumber(query, "distributed_block_revision") : 0;
     if (wanted > 0)
-        conversation.writeSizedBlocksAt(std::min(static_cast<protocol::Revision>(wanted), conversation.revision()));
+        conversation.writeSizedBlocksAt(static_cast<protocol::Revision>(std::min<uint64_t>(wanted, conversation.revision())));
     const std::weak_ptr<net::Connection> connection = conversation.weakConnection();
     const auto wake = [connection] {
         if (const std::shared_ptr<net::Connection> alive = connection.lock()) alive->notify();
@@ -180,9 +158,23 @@ void QueryPump::sendInsertSample(const QueryOutput& output) {
     input_ = Input::Expected;
 }
 
+/// Before anything whose form they decide. Logs may come before the query knows its settings.
+void QueryPump::takeSettings() {
+    if (settings_taken_ || !channel_->setting) return;
+    settings_taken_ = true;
+    settings_.take(channel_->setting);
+    chooseFrames();
+}
+
+void QueryPump::chooseFrames() {
+    if (query_.compression) frames_ = settings_.compression;
+    if (conversation_.revision() >= protocol::gate::kCompressedLogs) log_frames_ = frames_;
+}
+
 void QueryPump::send(QueryOutput output) {
     const MemoryScope scope(channel_->budget.get());
     const auto& block = output.block;
+    if (output.kind != QueryOutput::Kind::Log && output.kind != QueryOutput::Kind::ProfileEvents) takeSettings();
     switch (output.kind) {
         case QueryOutput::Kind::Header:
             header_sent_ = true;
@@ -250,7 +242,7 @@ void QueryPump::sendProgress() {
     growth.total_bytes = grown(now.total_bytes, sent_.total_bytes);
     growth.written_rows = grown(now.written_rows, sent_.written_rows);
     growth.written_bytes = grown(now.written_bytes, sent_.written_bytes);
-    next_progress_ = net::Clock::now() + interactive_delay_;
+    next_progress_ = net::Clock::now() + settings_.interactive_delay;
     const bool takes_progress =
         input_ == Input::NotExpected || conversation_.revision() >= protocol::gate::kProgressInInsert;
     if (growth == protocol::Progress() || !takes_progress) return;
@@ -274,7 +266,7 @@ void QueryPump::sendEnd() {
 void QueryPump::checkPeer() {
     net::Connection& connection = conversation_.connection();
     if (connection.peerGone()) throw net::PeerLeft();
-    if (waitsForClient() && net::Clock::now() - last_bytes_ > options_.receive_timeout)
+    if (waitsForClient() && net::Clock::now() - last_bytes_ > settings_.receive_timeout)
         throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while waiting for rows from {}",
                     connection.peerAddress());
 }
@@ -287,7 +279,7 @@ asio::awaitable<QueryPump::End> QueryPump::run() {
         if (!ended_ && net::Clock::now() >= next_progress_) sendProgress();
         if (ended_) sendEnd();
         const bool wrote = conversation_.pendingBytes() > 0;
-        if (wrote) co_await conversation_.flush(net::deadlineAfter(options_.send_timeout));
+        if (wrote) co_await conversation_.flush(net::deadlineAfter(settings_.send_timeout));
         if (ended_) break;
         checkPeer();
         if (wrote) continue;  // the query may have moved on meanwhile

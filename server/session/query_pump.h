@@ -6,8 +6,8 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "server/net/conversation.h"
+#include "server/session/connection_settings.h"
 #include "server/session/query.h"
-#include "server/session/session.h"
 
 namespace shardd::session {
 
@@ -23,11 +23,11 @@ public:
 
     QueryPump(net::Conversation& conversation,
               std::shared_ptr<QueryChannel> channel,
-              const SessionOptions& options,
+              ConnectionSettings& settings,
               const protocol::Query& query);
     ~QueryPump();
 
-    /// Errors: net::PeerLeft, and Error for what ends the connection; the query is cancelled then.
+    /// `settings`: takes those of the query when it knows them. Errors: net::PeerLeft, and Error for what ends the connection; the query is cancelled then.
     boost::asio::awaitable<End> run();
 
 private:
@@ -38,6 +38,8 @@ private:
     bool takeBlock();
     bool pushPending();
     void takeOutput();
+    void takeSettings();
+    void chooseFrames();
     void send(QueryOutput output);
     void sendInsertSample(const QueryOutput& output);
     void sendProgress();
@@ -48,11 +50,10 @@ private:
 
     net::Conversation& conversation_;
     std::shared_ptr<QueryChannel> channel_;
-    const SessionOptions& options_;
+    ConnectionSettings& settings_;
     const protocol::Query& query_;
     std::optional<FrameOptions> frames_;
     std::optional<FrameOptions> log_frames_;
-    std::chrono::microseconds interactive_delay_;
     net::Clock::time_point started_ = net::Clock::now();
     net::Clock::time_point next_progress_;
     net::Clock::time_point last_bytes_ = net::Clock::now();
@@ -61,6 +62,7 @@ private:
     Input input_ = Input::NotExpected;
     bool in_block_ = false;
     std::optional<Block> pending_;
+    bool settings_taken_ = false;
     bool header_sent_ = false;
     bool cancelled_ = false;
     bool ended_ = false;

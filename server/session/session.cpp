@@ -47,6 +47,7 @@ struct Session::Impl {
         : connection(std::move(socket)),
           host(std::move(session_host)),
           options(std::move(session_options)),
+          settings(options->connection),
           conversation(connection, options->packet_limits) {}
 
     asio::awaitable<void> converse();
@@ -61,15 +62,17 @@ struct Session::Impl {
     asio::awaitable<void> serveTablesStatus();
     asio::awaitable<ClientPacket> nextPacket();
     void checkSecret();
+    std::optional<std::string> settingOf(std::string_view name) const;
     QueryRequest makeRequest();
 
-    net::Clock::time_point receiveDeadline() const { return net::deadlineAfter(options->receive_timeout); }
+    net::Clock::time_point receiveDeadline() const { return net::deadlineAfter(settings.receive_timeout); }
 
-    net::Clock::time_point sendDeadline() const { return net::deadlineAfter(options->send_timeout); }
+    net::Clock::time_point sendDeadline() const { return net::deadlineAfter(settings.send_timeout); }
 
     std::shared_ptr<net::Connection> connection;
     std::shared_ptr<SessionHost> host;
     std::shared_ptr<const SessionOptions> options;
+    ConnectionSettings settings;
     net::Conversation conversation;
 
     protocol::ClientHello hello;
@@ -113,6 +116,7 @@ void Session::Impl::login() {
                           .peer_address = connection->peerAddress(),
                           .quota_key = "",
                           .trusted = false});
+    settings.take([this](std::string_view name) { return client->setting(name); });
 }
 
 asio::awaitable<void> Session::Impl::serveHellos(net::Clock::time_point deadline) {
@@ -163,7 +167,7 @@ asio::awaitable<void> Session::Impl::handshake() {
 
 /// Waits for the next packet as long as an idle connection may live.
 asio::awaitable<ClientPacket> Session::Impl::nextPacket() {
-    const net::Clock::time_point deadline = net::deadlineAfter(options->idle_timeout);
+    const net::Clock::time_point deadline = net::deadlineAfter(settings.idle_timeout);
     const auto decode = [](Reader& in) { return static_cast<ClientPacket>(in.readVarUInt()); };
     while (true) {
         if (stopping) throw net::PeerLeft();
@@ -243,6 +247,13 @@ QueryRequest Session::Impl::makeRequest() {
     return request;
 }
 
+/// As far as it is known before the query's text is read.
+std::optional<std::string> Session::Impl::settingOf(std::string_view name) const {
+    for (const protocol::SettingChange& change : query.settings)
+        if (change.name == name) return change.value;
+    return client->setting(name);
+}
+
 /// The packets between a Query and its "go", the empty block without a name.
 asio::awaitable<void> Session::Impl::readTables(QueryRequest& request) {
     size_t total_bytes = 0;
@@ -292,7 +303,8 @@ asio::awaitable<void> Session::Impl::serveQuery() {
         co_return;
     }
     auto running = std::make_shared<QueryChannel>();
-    QueryPump pump(conversation, running, *options, query);
+    settings.take([this](std::string_view name) { return settingOf(name); });
+    QueryPump pump(conversation, running, settings, query);
     {
         const std::lock_guard lock(channel_mutex);
         channel = running;

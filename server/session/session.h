@@ -8,8 +8,8 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "common/protocol/packet_codec.h"
-#include "common/wire/frame.h"
 #include "common/wire/native.h"
+#include "server/session/connection_settings.h"
 #include "server/session/query.h"
 
 namespace shardd::net {
@@ -29,17 +29,13 @@ struct SessionOptions {
     uint16_t http_port = 8123;  // for the hint to who speaks HTTP here
 
     std::chrono::milliseconds handshake_timeout{10000};
-    std::chrono::milliseconds receive_timeout{300000};
-    std::chrono::milliseconds send_timeout{300000};
-    std::chrono::milliseconds idle_timeout{3600000};
-    /// Between two Progress packets, unless the client sets interactive_delay.
-    std::chrono::microseconds interactive_delay{100000};
+    /// Until a user's are known.
+    ConnectionSettings connection;
 
     protocol::DecodeLimits packet_limits;
     NativeLimits block_limits;
     /// Of the blocks that precede a query (external tables), all together.
     size_t max_external_bytes = size_t{1} << 30;
-    FrameOptions compression;
 };
 
 /// One conversation of the native protocol, in the server's role: hello, then queries one after another.

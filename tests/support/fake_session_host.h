@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,8 +15,14 @@ namespace shardd::session {
 
 struct FakeSession : ClientSession {
     std::string name;
+    std::map<std::string, std::string, std::less<>> settings;
 
     const std::string& user() const override { return name; }
+
+    std::optional<std::string> setting(std::string_view setting_name) const override {
+        const auto found = settings.find(setting_name);
+        return found == settings.end() ? std::nullopt : std::optional(found->second);
+    }
 };
 
 /// Runs `answer` on a thread of its own for each query.
@@ -34,6 +41,7 @@ public:
             throw Error(ErrorCode::AUTHENTICATION_FAILED, "{}: Authentication failed", request.user);
         auto session = std::make_shared<FakeSession>();
         session->name = request.user;
+        session->settings = user_settings;
         return session;
     }
 
@@ -60,6 +68,9 @@ public:
             }
         });
     }
+
+    /// Of every user who logs in.
+    std::map<std::string, std::string, std::less<>> user_settings;
 
 private:
     Answer answer_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -54,6 +55,12 @@ public:
         return requests_;
     }
 
+    /// A query is sent to its shards one by one, and what ends it on one may come before another was asked at all.
+    void waitUntilAsked() {
+        std::unique_lock lock(mutex_);
+        asked_.wait(lock, [&] { return !requests_.empty(); });
+    }
+
     std::vector<uint64_t> inserted() {
         const std::lock_guard lock(mutex_);
         return inserted_;
@@ -73,6 +80,7 @@ private:
             const std::lock_guard lock(mutex_);
             requests_.push_back(request);
         }
+        asked_.notify_all();
         const auto first = first_value_;
         if (request.text == "VALUES") {
             put(channel, QueryOutput::Kind::Header, numbers("v", {}));
@@ -124,6 +132,7 @@ private:
 
     const uint8_t first_value_;
     std::mutex mutex_;
+    std::condition_variable asked_;
     std::vector<QueryRequest> requests_;
     std::vector<uint64_t> inserted_;
     std::atomic<bool> cancelled_ = false;

@@ -28,6 +28,10 @@ protected:
     void SetUp() override { network_.start(); }
 
     void TearDown() override {
+        // Who asks a shard holds the service, also when nobody wants the answer any more.
+        for (int i = 0; i < 1000 && service_.use_count() > 1; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_EQ(service_.use_count(), 1);
         service_->pool.clear();
         first_.stop();
         second_.stop();
@@ -111,7 +115,7 @@ TEST_F(RemoteTest, EveryShardAnswersItsStream) {
 
 TEST_F(RemoteTest, TheFirstErrorEndsAllStreams) {
     std::vector<storage::RemoteStreamPtr> streams = startQuery(service_, both(), query("FAIL ON 1"));
-    while (second_.requests().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    second_.waitUntilAsked();
     first_.fail();
     EXPECT_EQ(drainForError(*streams[1]), 153);
     EXPECT_EQ(last_error,
@@ -126,6 +130,7 @@ TEST_F(RemoteTest, DroppedStreamsCancelTheirShardsAndKeepTheConnections) {
     {
         std::vector<storage::RemoteStreamPtr> streams = startQuery(service_, both(), query("ENDLESS"));
         EXPECT_TRUE(streams[0]->next());
+        second_.waitUntilAsked();
     }
     for (int i = 0;
          i < 1000 && !(first_.wasCancelled() && second_.wasCancelled() && service_->pool.idleClients() == 2);
@@ -194,7 +199,7 @@ TEST_F(RemoteTest, ColumnsAreMatchedByName) {
 
 TEST_F(RemoteTest, WarmConnectionsThatDiedAreReplaced) {
     session::SessionOptions impatient;
-    impatient.idle_timeout = std::chrono::milliseconds(20);
+    impatient.connection.idle_timeout = std::chrono::milliseconds(20);
     FakeShard shard(network_, 30, impatient);
     const ClusterPtr cluster = clusterFromAddresses(fmt::format("127.0.0.1:{}", shard.port()), {});
     storage::RemoteQuery asked = query("VALUES");

@@ -85,6 +85,8 @@ struct FakeSession : session::ClientSession {
     std::string name = "u";
 
     const std::string& user() const override { return name; }
+
+    std::optional<std::string> setting(std::string_view) const override { return std::nullopt; }
 };
 
 TEST(SessionStoreTest, oneRequestAtATime) {

@@ -54,6 +54,11 @@ void answer(const QueryRequest& request, QueryChannel& channel) {
             if (request.text == "INSERT BADLY") throw Error(ErrorCode::INCORRECT_DATA, "Bad rows");
         }
         channel.progress.written_rows = rows;
+    } else if (request.text == "IN A HURRY") {
+        channel.setting = [](std::string_view name) {
+            return name == "idle_connection_timeout" ? std::optional<std::string>("0.05") : std::nullopt;
+        };
+        put(channel, QueryOutput::Kind::Header, numbers("1", {}));
     } else if (request.text == "USER") {
         put(channel, QueryOutput::Kind::Header, numbers(request.session->user(), {}));
     } else if (request.text == "TABLES") {
@@ -148,10 +153,11 @@ public:
         send(out);
     }
 
-    void query(const std::string& text) {
+    void query(const std::string& text, std::vector<protocol::SettingChange> settings = {}) {
         protocol::Query packet;
         packet.client_info.kind = protocol::QueryKind::Initial;
         packet.text = text;
+        packet.settings = std::move(settings);
         Writer out;
         encode(packet, kRevision, out);
         writeData(Block(), out);
@@ -410,8 +416,8 @@ TEST_F(SessionTest, AnInterserverSecretStandsForThePassword) {
 TEST_F(SessionTest, IdleAndSilentConnectionsAreClosed) {
     SessionOptions options;
     options.handshake_timeout = std::chrono::milliseconds(50);
-    options.idle_timeout = std::chrono::milliseconds(50);
-    options.receive_timeout = std::chrono::milliseconds(50);
+    options.connection.idle_timeout = std::chrono::milliseconds(50);
+    options.connection.receive_timeout = std::chrono::milliseconds(50);
     start(options);
     RawClient silent(server_->port());
     EXPECT_EQ(silent.readException().code, 209);
@@ -423,6 +429,32 @@ TEST_F(SessionTest, IdleAndSilentConnectionsAreClosed) {
     stuck.greet();
     stuck.send(std::string("\x01\x05"));  // the beginning of a query
     EXPECT_EQ(stuck.readException().code, 209);
+}
+
+TEST_F(SessionTest, TimesAreTheUsersAndThenTheQuerys) {
+    host_->user_settings = {{"idle_connection_timeout", "0.05"}};
+    RawClient idle(server_->port());
+    idle.greet();
+    EXPECT_TRUE(idle.atEnd());
+    host_->user_settings = {{"receive_timeout", "0.05"}};
+    RawClient silent(server_->port());
+    silent.greet();
+    silent.query("INSERT");
+    silent.readData();
+    EXPECT_EQ(silent.readException().code, 209);
+    host_->user_settings.clear();
+    RawClient hasty(server_->port());
+    hasty.greet();
+    hasty.query("INSERT", {{.name = "receive_timeout", .value = "0.05"}});
+    hasty.readData();
+    EXPECT_EQ(hasty.readException().code, 209);
+    RawClient told(server_->port());
+    told.greet();
+    told.query("IN A HURRY");
+    told.readData();
+    EXPECT_TRUE(told.readData().columns.empty());
+    told.expectEndOfStream();
+    EXPECT_TRUE(told.atEnd());
 }
 
 TEST_F(SessionTest, StopsInTwoSteps) {
