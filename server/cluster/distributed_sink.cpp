@@ -20,6 +20,7 @@ public:
     explicit DistributedSink(DistributedInsert insert)
         : insert_(std::move(insert)),
           slots_(insert_.cluster->weights()),
+          network_(std::make_shared<NetworkLimits>(insert_.settings->max_network_bytes, insert_.settings->max_network_bandwidth)),
           shards_(insert_.cluster->shards.size()) {
         chooseShards();
         constexpr uint64_t kMostSeconds = 1'000'000'000;
@@ -170,6 +171,7 @@ private:
         request.text = insert_.text;
         request.settings = insert_.request.changed_settings;
         request.origin = insert_.request.origin;
+        request.network = network_;
         auto sink = std::make_shared<RemoteSink>(std::move(request));
         sink->start();
         outputs.remote.push_back(sink);
@@ -185,6 +187,7 @@ private:
 
     const DistributedInsert insert_;
     const storage::ShardSlots slots_;
+    const std::shared_ptr<NetworkLimits> network_;
     std::vector<Outputs> shards_;
     std::optional<size_t> only_shard_;
     bool any_shard_ = false;

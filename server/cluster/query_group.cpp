@@ -16,6 +16,7 @@ QueryGroup::QueryGroup(ClusterServicePtr cluster_service,
       query(std::move(remote_query)),
       checked_table(std::move(table)),
       settings(settingsOf(query.settings)),
+      network(settings->max_network_bytes, settings->max_network_bandwidth),
       deadline(service->hooks.deadline ? service->hooks.deadline() : std::nullopt),
       budget(currentMemoryBudget()),
       progress_(query.progress) {
@@ -80,15 +81,6 @@ void QueryGroup::skipShard() {
 void QueryGroup::progress(uint64_t rows, uint64_t bytes) {
     const std::lock_guard lock(progress_mutex_);
     if (progress_) progress_(rows, bytes);
-}
-
-void QueryGroup::countNetwork(uint64_t bytes) {
-    const uint64_t most = settings->max_network_bytes;
-    const uint64_t total = network_bytes_ += bytes;
-    if (most != 0 && total > most)
-        throw ReceivedError(Error(ErrorCode::LIMIT_EXCEEDED,
-                                  "Limit for bytes to send or receive over network exceeded. Maximum: {}",
-                                  most));
 }
 
 void QueryGroup::streamGone() {

@@ -11,6 +11,7 @@
 #include "common/base/memory_budget.h"
 #include "config/settings.h"
 #include "server/cluster/cluster_service.h"
+#include "server/cluster/network_limits.h"
 #include "server/storage/distributed.h"
 
 namespace shardd::cluster {
@@ -44,9 +45,6 @@ public:
     /// Rows and bytes read by a shard. What the receiver throws fails the group.
     void progress(uint64_t rows, uint64_t bytes);
 
-    /// Bytes that came from or went to shards. Errors: LIMIT_EXCEEDED (290) beyond max_network_bytes.
-    void countNetwork(uint64_t bytes);
-
     /// One of the streams has gone; with the last one, what `progress` referred to may go.
     void streamGone();
 
@@ -64,6 +62,8 @@ public:
     const std::optional<protocol::TableName> checked_table;
     /// query.settings with their types.
     Settings settings;
+    /// Of what comes from shards and goes to them.
+    NetworkLimits network;
     /// Of the shards that are asked at once.
     const std::shared_ptr<PlaceGate> places = std::make_shared<PlaceGate>();
     /// When the time of the query is up.
@@ -78,7 +78,6 @@ private:
     std::atomic<bool> failed_ = false;
     std::atomic<size_t> skipped_ = 0;
     std::atomic<size_t> streams_ = 0;
-    std::atomic<uint64_t> network_bytes_ = 0;
     std::mutex mutex_;  // guards tasks_
     std::vector<std::weak_ptr<ShardTask>> tasks_;
     std::mutex progress_mutex_;  // guards progress_

@@ -230,8 +230,16 @@ RemoteSink::Awaitable<void> RemoteSink::sendRows() {
             continue;
         }
         client().putData(*popped.value);
-        co_await link_->flush(settings_);
+        co_await flushRows();
     }
+}
+
+/// As fast as the network may be used.
+RemoteSink::Awaitable<void> RemoteSink::flushRows() {
+    net::Clock::time_point resume = net::Clock::time_point::min();
+    if (request_.network) resume = request_.network->count(client().pendingBytes());
+    co_await link_->flush(settings_);
+    while (!cancelled_ && net::Clock::now() < resume) co_await client().wait(resume);
 }
 
 RemoteSink::Awaitable<void> RemoteSink::awaitEnd() {

@@ -13,6 +13,7 @@
 #include "common/base/bounded_queue.h"
 #include "config/settings.h"
 #include "server/cluster/cluster_service.h"
+#include "server/cluster/network_limits.h"
 #include "server/cluster/replica_link.h"
 #include "server/storage/table.h"
 
@@ -37,6 +38,8 @@ public:
         /// What the query has set.
         std::vector<std::pair<std::string, std::string>> settings;
         storage::QueryOrigin origin;
+        /// Of the INSERT that the rows belong to, shared by its sinks; may be missing.
+        std::shared_ptr<NetworkLimits> network;
     };
 
     using Deadline = net::Clock::time_point;
@@ -68,6 +71,7 @@ private:
     Awaitable<ShardEvent> nextEvent(bool wake_for_rows);
     Awaitable<void> awaitSample();
     Awaitable<void> sendRows();
+    Awaitable<void> flushRows();
     Awaitable<void> awaitEnd();
     void linkTo(size_t replica);
 

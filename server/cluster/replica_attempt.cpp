@@ -217,9 +217,9 @@ ReplicaAttempt::Awaitable<bool> ReplicaAttempt::ask() {
         refused_ = true;  // what this peer cannot be asked is an answer, and no fault of the network
         const MemoryScope scope(task_->group()->budget);
         putQuery();
-        task_->group()->countNetwork(client().pendingBytes());
         refused_ = false;
     }
+    co_await countNetwork(client().pendingBytes());
     co_await link_.flush(settings());
     const std::optional<ShardEvent> event = co_await nextEvent(kStatusTimeout);
     co_return event.has_value() && checkStatus(*event);
@@ -328,10 +328,12 @@ ReplicaAttempt::Awaitable<bool> ReplicaAttempt::compete() {
     co_return true;
 }
 
-void ReplicaAttempt::countNetwork(uint64_t bytes) {
+/// Waits when more has come or gone than the bandwidth allows: the other side then waits too.
+ReplicaAttempt::Awaitable<void> ReplicaAttempt::countNetwork(uint64_t bytes) {
     const bool refused = std::exchange(refused_, true);  // another replica would not do better
-    task_->group()->countNetwork(bytes);
+    const net::Clock::time_point resume = task_->group()->network.count(bytes);
     refused_ = refused;
+    while (!over_ && net::Clock::now() < resume) co_await client().wait(resume);
 }
 
 /// A packet, or nothing when the answer is not wanted any more. Meanwhile the queue may fill and empty.
@@ -341,7 +343,8 @@ ReplicaAttempt::Awaitable<std::optional<ShardEvent>> ReplicaAttempt::nextEvent(
     net::Clock::time_point deadline = net::Clock::now() + timeout;
     while (!over_) {
         if (const uint64_t received = client().connection().receivedBytes(); received != counted_) {
-            countNetwork(received - std::exchange(counted_, received));
+            co_await countNetwork(received - std::exchange(counted_, received));
+            if (over_) break;
             deadline = net::Clock::now() + timeout;
         }
         {

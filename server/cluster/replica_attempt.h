@@ -64,7 +64,7 @@ private:
     bool isIgnored(int code) const;
     void conclude(const std::optional<Error>& failure);
     Awaitable<bool> take(ShardEvent event);
-    void countNetwork(uint64_t bytes);
+    Awaitable<void> countNetwork(uint64_t bytes);
     void startTimer(std::chrono::microseconds timeout);
     void end(const std::optional<Error>& failure);
     size_t mostConnections() const;
@@ -95,7 +95,7 @@ private:
     std::vector<ShardEvent> kept_;  // what it said before its answer counted
     bool got_rows_ = false;
     uint64_t received_before_ = 0;  // on this connection, by earlier queries
-    uint64_t counted_ = 0;          // of what was received, for max_network_bytes
+    uint64_t counted_ = 0;          // of what was received, for the limits of the network
 };
 
 }  // namespace shardd::cluster

@@ -44,6 +44,7 @@ asio::awaitable<void> ReplicaLink::open(const Settings& settings, std::function<
         toMilliseconds(replica_->config().secure ? settings->connect_timeout_with_failover_secure_ms
                                                  : settings->connect_timeout_with_failover_ms);
     limits.handshake_timeout = toMilliseconds(settings->handshake_timeout_ms);
+    limits.keep_alive_after = std::chrono::duration_cast<std::chrono::seconds>(settings->tcp_keep_alive_timeout);
     limits.interrupt = &interrupt_;
     try {
         std::shared_ptr<ShardClient> opened = co_await ShardClient::open(replica_->config(), login_, limits);

@@ -80,6 +80,7 @@ asio::awaitable<std::shared_ptr<ShardClient>> ShardClient::open(const ReplicaCon
     const Deadline never = Deadline::max();
     std::shared_ptr<net::Connection> connection =
         co_await connectTo(replica, login.tls, atMost(never, limits.connect_timeout), limits.interrupt);
+    if (limits.keep_alive_after.count() > 0) connection->keepAliveAfter(limits.keep_alive_after);
     const net::Interrupt::Wait wait(limits.interrupt, connection->executor(),
                                     [connection] { connection->close(); });
     const Deadline deadline = atMost(never, limits.handshake_timeout);

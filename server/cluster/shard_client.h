@@ -77,6 +77,8 @@ public:
         std::chrono::milliseconds connect_timeout{0};
         /// From the connection to the other side's hello.
         std::chrono::milliseconds handshake_timeout{0};
+        /// Without traffic for so long the system tries the connection; zero: when the system likes to.
+        std::chrono::seconds keep_alive_after{0};
         /// Ends it early, with QUERY_WAS_CANCELLED (394) or PeerLeft; may be missing.
         net::Interrupt* interrupt = nullptr;
     };

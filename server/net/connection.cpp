@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -145,6 +148,12 @@ public:
         const std::string early(window_.view());
         window_.clear();
         chunks_->feed(early, window_);
+    }
+
+    void keepAliveAfter(std::chrono::seconds idle) override {
+        constexpr std::chrono::seconds::rep kMost = 32767;  // of Linux
+        const int seconds = static_cast<int>(std::clamp<std::chrono::seconds::rep>(idle.count(), 1, kMost));
+        ::setsockopt(socket().native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
     }
 
     void close() override {

@@ -83,6 +83,10 @@ public:
     /// From now on incoming bytes are chunk-framed; bytes already in the window are taken so too.
     virtual void receiveChunked() = 0;
 
+    /// A connection without traffic for so long is tried by the system, so that a peer that vanished is noticed and
+    /// nobody on the way forgets it.
+    virtual void keepAliveAfter(std::chrono::seconds idle) = 0;
+
     /// Ends both directions at once. Harmless when closed before.
     virtual void close() = 0;
 

@@ -1,8 +1,9 @@
 """An initiator over stub shards: replicas that stall at every boundary between two packets, and clusters of hundreds of shards."""
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.support.node import client, free_ports, has_clickhouse_client, sockets_to
+from tests.support.node import client, free_ports, has_clickhouse_client, sockets_to, timers_to
 from tests.support.stub_initiator import Initiator, rows_of
 from tests.support.stub_shards import StubShards
 from tests.support.waiting import running_queries, wait_until
@@ -201,6 +202,22 @@ class PoolTest(unittest.TestCase):
         self.assertEqual(self.initiator.ask("same", "max_network_bytes = 1000000", mode=1), self.right)
         for most in (100, 4000):  # less than a question, less than all the answers
             self.assertEqual(self.initiator.ask("same", f"max_network_bytes = {most}", mode=1), 290)
+
+    def test_how_much_may_travel_in_a_second(self):
+        """More than 4000 bytes travel (see above), of which a second's worth may at once."""
+        begun = time.monotonic()
+        self.assertEqual(self.initiator.ask("same", "max_network_bandwidth = 2000", mode=1), self.right)
+        self.assertGreater(time.monotonic() - begun, 1)
+        self.assertEqual(self.initiator.ask("same", "max_network_bandwidth = 1, max_execution_time = 1", mode=1), 159)
+        self.assertTrue(wait_until(lambda: running_queries(self.initiator) == 0))
+
+    def test_idle_connections_are_tried(self):
+        self.assertEqual(self.initiator.ask("same", "tcp_keep_alive_timeout = 7", mode=1), self.right)
+        timers = timers_to(self.initiator.process.pid, self.stubs.ports[0])
+        self.assertNotEqual(timers, [])
+        for kind, hundredths in timers:
+            self.assertEqual(kind, 2)  # a probe is due
+            self.assertLessEqual(hundredths, 700)
 
     def test_nobody_leaves_in_time(self):
         self.stubs.hold = {0: 1}

@@ -110,6 +110,16 @@ def has_clickhouse_client():
 def sockets_to(process_id, port):
     """The states of the sockets that a process holds towards `port` of this machine, as /proc/net/tcp numbers them (1:
     established)."""
+    return [int(fields[3], 16) for fields in socket_lines(process_id, port)]
+
+
+def timers_to(process_id, port):
+    """What those sockets wait for: the kind of the timer as /proc/net/tcp numbers it (1: to send again, 2: to try an idle
+    connection), and hundredths of a second."""
+    return [tuple(int(part, 16) for part in fields[5].split(":")) for fields in socket_lines(process_id, port)]
+
+
+def socket_lines(process_id, port):
     held = set()
     for entry in pathlib.Path(f"/proc/{process_id}/fd").iterdir():
         try:
@@ -118,9 +128,9 @@ def sockets_to(process_id, port):
             continue  # closed meanwhile
         if target.startswith("socket:["):
             held.add(target[8:-1])
-    states = []
+    lines = []
     for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
         fields = line.split()
         if fields[9] in held and int(fields[2].rsplit(":", 1)[1], 16) == port:
-            states.append(int(fields[3], 16))
-    return states
+            lines.append(fields)
+    return lines
