@@ -1,8 +1,10 @@
 #include <cmath>
 #include <limits>
 
+#include "common/columns/selection.h"
 #include "server/aggregates/aggregate_base.h"
 #include "server/aggregates/numbers.h"
+#include "server/aggregates/sum_loops.h"
 #include "server/aggregates/sum_type.h"
 
 namespace shardd::aggregates {
@@ -45,22 +47,14 @@ public:
     }
 
     void addAll(State& state, const Input& input, size_t from, size_t rows, Arena&) const {
-        S sum{};
-        for (size_t row = from; row < from + rows; ++row) sum += convertNumber<S>(input[row]);
-        state.sum += sum;
+        state.sum += sumOf<S>(input.values + from, rows);
         state.count += rows;
     }
 
     void addMasked(
         State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena&) const {
-        S sum{};
-        uint64_t count = 0;
-        for (size_t row = from; row < from + rows; ++row) {
-            sum += mask[row] ? convertNumber<S>(input[row]) : S{};
-            count += mask[row] != 0;
-        }
-        state.sum += sum;
-        state.count += count;
+        state.sum += sumOfMasked<S>(input.values + from, rows, mask + from);
+        state.count += countKept({mask + from, rows});
     }
 
     void mergeStates(State& state, const State& other, Arena&) const {

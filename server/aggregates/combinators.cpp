@@ -3,6 +3,7 @@
 #include "common/columns/array_column.h"
 #include "common/columns/create_column.h"
 #include "common/columns/nullable_column.h"
+#include "server/aggregates/kept_rows.h"
 #include "server/aggregates/single_value.h"
 #include "server/aggregates/wrapper.h"
 
@@ -41,9 +42,13 @@ public:
                   size_t rows,
                   Arena& arena) const override {
         const Condition condition(*arguments[condition_]);
-        PodVector<char*> wanted(rows);
-        for (size_t i = 0; i < rows; ++i) wanted[i] = condition.at(from + i) ? places[i] : nullptr;
-        nested().addBatch(arguments, wanted.data(), offset, from, rows, arena);
+        if (condition.values && !condition.nulls) {
+            addKeptRows(nested(), arguments, places, offset, from, {condition.values + from, rows}, arena);
+            return;
+        }
+        Mask kept(rows);
+        for (size_t i = 0; i < rows; ++i) kept[i] = condition.at(from + i);
+        addKeptRows(nested(), arguments, places, offset, from, kept.span(), arena);
     }
 
     void addBatchSingle(

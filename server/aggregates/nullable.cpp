@@ -1,5 +1,6 @@
 #include "common/columns/create_column.h"
 #include "common/columns/nullable_column.h"
+#include "server/aggregates/kept_rows.h"
 #include "server/aggregates/wrapper.h"
 
 namespace shardd::aggregates {
@@ -29,10 +30,13 @@ Mask StrippedArguments::rowsWithoutNull(size_t from, size_t rows, const uint8_t*
     return result;
 }
 
-PodVector<char*> StrippedArguments::placesWithoutNull(char* const* places, size_t from, size_t rows) const {
-    PodVector<char*> result(rows);
-    for (size_t i = 0; i < rows; ++i) result[i] = hasNullAt(from + i) ? nullptr : places[i];
-    return result;
+Mask StrippedArguments::batchWithoutNull(size_t from, size_t rows) const {
+    Mask kept(rows, 1);
+    for (size_t i = 0; i < null_maps_count_; ++i) {
+        const uint8_t* nulls = null_maps_[i] + from;
+        for (size_t row = 0; row < rows; ++row) kept[row] = static_cast<uint8_t>(kept[row] & (nulls[row] == 0));
+    }
+    return kept;
 }
 
 namespace {
@@ -71,11 +75,11 @@ public:
                   size_t rows,
                   Arena& arena) const override {
         const StrippedArguments stripped(arguments, argumentTypes().size());
-        const PodVector<char*> wanted = stripped.placesWithoutNull(places, from, rows);
+        const Mask kept = stripped.batchWithoutNull(from, rows);
         if (flagged)
-            for (char* place : wanted)
-                if (place) place[offset + flag_offset_] = 1;
-        nested().addBatch(stripped.columns(), wanted.data(), offset, from, rows, arena);
+            for (size_t i = 0; i < rows; ++i)
+                if (places[i]) places[i][offset + flag_offset_] = static_cast<char>(places[i][offset + flag_offset_] | kept[i]);
+        addKeptRows(nested(), stripped.columns(), places, offset, from, kept.span(), arena);
     }
 
     void addBatchSingle(

@@ -22,9 +22,8 @@ public:
 
     /// 0 … limit-1.
     uint64_t below(uint64_t limit) {
-        if (limit <= UINT32_MAX) return next() % limit;
-        const uint64_t high = next();
-        return ((high << 32) + next()) % limit;
+        if (limit <= UINT32_MAX) [[likely]] return next() % static_cast<uint32_t>(limit);
+        return belowLarge(limit);
     }
 
     std::string text() const { return "6364136223846793005 0 " + std::to_string(state_); }
@@ -46,6 +45,11 @@ public:
 
 private:
     static constexpr uint64_t kMultiplier = 6364136223846793005ULL;
+
+    [[gnu::noinline]] uint64_t belowLarge(uint64_t limit) {
+        const uint64_t high = next();
+        return ((high << 32) + next()) % limit;
+    }
 
     uint64_t state_;
 };

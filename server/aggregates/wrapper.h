@@ -98,8 +98,8 @@ public:
     /// row itself.
     Mask rowsWithoutNull(size_t from, size_t rows, const uint8_t* mask) const;
 
-    /// places, with nullptr where the row from + i has a NULL.
-    PodVector<char*> placesWithoutNull(char* const* places, size_t from, size_t rows) const;
+    /// The same, the first byte for row `from`.
+    Mask batchWithoutNull(size_t from, size_t rows) const;
 
 private:
     static constexpr size_t kMaxArguments = 32;

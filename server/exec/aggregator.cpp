@@ -13,8 +13,43 @@ namespace shardd::exec {
 
 namespace {
 
+/// Keys below are rows of a table themselves, of 8 bytes a row: it stays in the second-level cache, or nearly so.
+constexpr uint64_t kSmallKeys = uint64_t{1} << 18;
+/// As long as a worker has taken less than a quarter of these rows, so large keys are not worth that table.
+constexpr uint64_t kFirstSmallKeys = 4096;
+/// After a batch with large keys.
+constexpr size_t kBatchesWithoutLooking = 32;
+
+template <typename Code>
+Code largestOf(const Code* codes, size_t rows) {
+    Code largest = 0;
+    for (size_t i = 0; i < rows; ++i) largest = std::max(largest, codes[i]);
+    return largest;
+}
+
 /// What a worker's table and rows may take of the third-level cache while keys do repeat.
 constexpr size_t kLargeTableBytes = size_t{16} << 20;
+
+/// Rows of one group that follow one another are added as if there were no key, when there are so many of them or more.
+constexpr size_t kLongRun = 16;
+
+/// Whether the places change so seldom.
+bool comeInLongRuns(char* const* places, size_t rows) {
+    size_t changes = 0;
+    for (size_t i = 1; i < rows; ++i) changes += places[i] != places[i - 1];
+    return (changes + 1) * kLongRun <= rows;
+}
+
+/// Calls `run(place, first, count)` for each run of equal places that are not null.
+template <typename Run>
+void forEachPlace(char* const* places, size_t rows, Run&& run) {
+    for (size_t first = 0; first < rows;) {
+        size_t end = first + 1;
+        while (end < rows && places[end] == places[first]) ++end;
+        if (places[first]) run(places[first], first, end - first);
+        first = end;
+    }
+}
 
 std::vector<TypePtr> plainKeyTypes(const Block& header, size_t keys) {
     std::vector<TypePtr> types;
@@ -187,9 +222,7 @@ void Aggregator::addBlock(Worker& worker, const Input& input, KeyTable::Mode mod
         worker.places.resize(kBatchRows);
         if (input.dictionary)
             placeByCodes(worker, *input.dictionary, from, rows, mode);
-        else if (layout_.isTiny())
-            placeByTinyKeys(worker, input.keys, from, rows, mode);
-        else
+        else if (!placeBySmallKeys(worker, input.keys, from, rows, mode))
             placeByColumns(worker, input.keys, from, rows, mode);
         addStates(worker, input, worker.places.data(), from, rows);
         from += rows;
@@ -215,11 +248,40 @@ void Aggregator::placeByCodes(
     placeByKnownCodes(worker, dictionary.codes().data() + from, rows, {&worker.dictionary_keys, 1}, mode);
 }
 
-void Aggregator::placeByTinyKeys(
+/// Keys that are small numbers lead to their groups by themselves; false when these are not.
+bool Aggregator::placeBySmallKeys(
     Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode) {
-    if (worker.rows_of_codes.empty()) worker.rows_of_codes.resizeZeroed(size_t{1} << 16);
-    layout_.pack(keys, from, rows, worker.batch);
-    placeByKnownCodes(worker, worker.batch.words, rows, {}, mode);
+    const size_t width = layout_.plainWidth();
+    if (width == 0 && !layout_.isTiny()) return false;
+    const auto place = [&]<typename Code>(const Code* codes) {
+        worker.taken_rows += rows;
+        const uint64_t largest = largestOf(codes, rows);
+        if (largest >= worker.rows_of_codes.size()) {
+            const uint64_t most = std::clamp<uint64_t>(4 * worker.taken_rows, kFirstSmallKeys, kSmallKeys);
+            if (sizeof(Code) > 2 && largest >= most) {
+                worker.large_keys = kBatchesWithoutLooking;
+                return false;
+            }
+            worker.rows_of_codes.resizeZeroed(std::bit_ceil(largest + 1));
+        }
+        placeByKnownCodes(worker, codes, rows, {}, mode);
+        return true;
+    };
+    if (width == 0) {
+        layout_.packKeys(keys, from, rows, worker.batch);
+        return place(worker.batch.words);
+    }
+    const char* bytes = layout_.plainBytes(*keys[0], from);
+    if (width == 1) return place(reinterpret_cast<const uint8_t*>(bytes));
+    if (width == 2) return place(reinterpret_cast<const uint16_t*>(bytes));
+    // Keys that may not be taken in would be looked up again in every batch.
+    if (mode != KeyTable::Mode::Insert) return false;
+    if (worker.large_keys > 0) {
+        --worker.large_keys;
+        return false;
+    }
+    if (width == 4) return place(reinterpret_cast<const uint32_t*>(bytes));
+    return place(reinterpret_cast<const uint64_t*>(bytes));
 }
 
 /// Rows of groups straight from small numbers; those met for the first time go through the table, once each.
@@ -240,7 +302,8 @@ void Aggregator::placeByKnownCodes(Worker& worker,
     if (!missing) return;
     PodVector<RowIndex> unknown;
     for (size_t i = 0; i < rows; ++i)
-        if (!places[i]) unknown.push_back(static_cast<RowIndex>(codes[i]));
+        if (!places[i] && (unknown.empty() || unknown.back() != codes[i]))  // keys come in runs
+            unknown.push_back(static_cast<RowIndex>(codes[i]));
     std::sort(unknown.begin(), unknown.end());
     unknown.resize(static_cast<size_t>(std::unique(unknown.begin(), unknown.end()) - unknown.begin()));
     PodVector<char*> found(unknown.size());
@@ -305,8 +368,15 @@ void Aggregator::addStates(
         for (size_t i = 0; i < rows; ++i)
             if (!worker.places[i]) worker.places[i] = worker.overflow_row;
     }
+    const bool long_runs = !plan_.merges_states && comeInLongRuns(places, rows);
     for (const size_t c : input.calls) {
         const aggregates::AggregateFunction& function = *plan_.calls[c].function;
+        if (long_runs) {
+            forEachPlace(places, rows, [&](char* place, size_t first, size_t count) {
+                function.addBatchSingle(input.arguments[c].data(), place + offsets_[c], from + first, count, arena);
+            });
+            continue;
+        }
         if (!plan_.merges_states) {
             function.addBatch(input.arguments[c].data(), places, offsets_[c], from, rows, arena);
             continue;

@@ -103,7 +103,7 @@ private:
         Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
     void placeByCodes(
         Worker& worker, const DictionaryColumn& dictionary, size_t from, size_t rows, KeyTable::Mode mode);
-    void placeByTinyKeys(
+    bool placeBySmallKeys(
         Worker& worker, std::span<const ColumnPtr> keys, size_t from, size_t rows, KeyTable::Mode mode);
     template <typename Code>
     void placeByKnownCodes(Worker& worker,

@@ -54,6 +54,19 @@ void scatter(const char* values, size_t rows, char* out, size_t stride) {
     for (size_t i = 0; i < rows; ++i) std::memcpy(out + i * stride, values + i * Width, Width);
 }
 
+/// The same of a Nullable key: the flag follows the value, and the value beside NULL, which may be anything, is 0.
+template <typename Number>
+void scatterNullable(const char* values, const uint8_t* nulls, size_t rows, char* out, size_t stride) {
+    for (size_t i = 0; i < rows; ++i, out += stride) {
+        const uint8_t is_null = nulls[i] != 0;
+        Number value{};
+        std::memcpy(&value, values + i * sizeof(Number), sizeof(Number));
+        value = static_cast<Number>(value & static_cast<Number>(is_null - 1));
+        std::memcpy(out, &value, sizeof(Number));
+        out[sizeof(Number)] = static_cast<char>(is_null);
+    }
+}
+
 template <size_t Width>
 void collect(char* const* rows, size_t count, size_t offset, char* out) {
     for (size_t i = 0; i < count; ++i) std::memcpy(out + i * Width, rows[i] + offset, Width);
@@ -112,6 +125,10 @@ void KeyLayout::packFixed(
         nulls = nullable.nulls().data() + from;
     }
     const char* bytes = fixedBytes(*values, from, part.width);
+    if (nulls && part.width == 1) return scatterNullable<uint8_t>(bytes, nulls, rows, out, stride);
+    if (nulls && part.width == 2) return scatterNullable<uint16_t>(bytes, nulls, rows, out, stride);
+    if (nulls && part.width == 4) return scatterNullable<uint32_t>(bytes, nulls, rows, out, stride);
+    if (nulls && part.width == 8) return scatterNullable<uint64_t>(bytes, nulls, rows, out, stride);
     if (!withWidth(part.width, [&]<size_t Width>() { scatter<Width>(bytes, rows, out, stride); }))
         for (size_t i = 0; i < rows; ++i) std::memcpy(out + i * stride, bytes + i * part.width, part.width);
     if (!nulls) return;
@@ -119,6 +136,21 @@ void KeyLayout::packFixed(
         const uint8_t is_null = nulls[i] != 0;
         out[i * stride + part.width] = static_cast<char>(is_null);
         if (is_null) std::memset(out + i * stride, 0, part.width);  // the value beside NULL may be anything
+    }
+}
+
+/// The only key is a Nullable one of 8 bytes: its value is one word and its flag the next.
+void KeyLayout::packNullableWords(const Column& column, size_t from, size_t rows, KeyBatch& batch) const {
+    const auto& nullable = as<NullableColumn>(column);
+    const char* values = fixedBytes(*nullable.values(), from, 8);
+    const uint8_t* nulls = nullable.nulls().data() + from;
+    uint64_t* out = batch.words_buffer.data();
+    for (size_t i = 0; i < rows; ++i) {
+        const uint64_t is_null = nulls[i] != 0;
+        uint64_t value = 0;
+        std::memcpy(&value, values + i * 8, 8);
+        out[2 * i] = value & (is_null - 1);
+        out[2 * i + 1] = is_null;
     }
 }
 
@@ -169,16 +201,31 @@ void KeyLayout::packSerialized(std::span<const ColumnPtr> columns,
     batch.strings = batch.strings_buffer.data();
 }
 
+size_t KeyLayout::plainWidth() const {
+    if (has_string_ || parts_.size() != 1 || parts_[0].nullable) return 0;
+    const size_t width = parts_[0].width;
+    return width == 1 || width == 2 || width == 4 || width == 8 ? width : 0;
+}
+
+const char* KeyLayout::plainBytes(const Column& column, size_t from) const {
+    return fixedBytes(column, from, parts_[0].width);
+}
+
 void KeyLayout::pack(std::span<const ColumnPtr> columns, size_t from, size_t rows, KeyBatch& batch) const {
+    packKeys(columns, from, rows, batch);
+    batch.hashes.resize(rows);
+    hashKeys(words_, batch.words, batch.strings, rows, batch.hashes.data());
+}
+
+void KeyLayout::packKeys(std::span<const ColumnPtr> columns, size_t from, size_t rows, KeyBatch& batch) const {
     batch.rows = rows;
     batch.words = nullptr;
     batch.strings = nullptr;
     if (serialized_) {
         packSerialized(columns, from, rows, batch);
-    } else if (parts_.size() == 1 && !parts_[0].nullable && parts_[0].width == 8) {
+    } else if (plainWidth() == 8) {
         batch.words = reinterpret_cast<const uint64_t*>(fixedBytes(*columns[0], from, 8));
-    } else if (parts_.size() == 1 && !parts_[0].nullable &&
-               (parts_[0].width == 1 || parts_[0].width == 2 || parts_[0].width == 4)) {
+    } else if (plainWidth() != 0) {
         batch.words_buffer.resize(rows);
         const char* bytes = fixedBytes(*columns[0], from, parts_[0].width);
         if (parts_[0].width == 1)
@@ -188,6 +235,10 @@ void KeyLayout::pack(std::span<const ColumnPtr> columns, size_t from, size_t row
         else
             widen(reinterpret_cast<const uint32_t*>(bytes), rows, batch.words_buffer.data());
         batch.words = batch.words_buffer.data();
+    } else if (parts_.size() == 1 && parts_[0].nullable && parts_[0].width == 8) {
+        batch.words_buffer.resize(rows * words_);
+        batch.words = batch.words_buffer.data();
+        packNullableWords(*columns[0], from, rows, batch);
     } else {
         batch.words_buffer.resize(rows * words_);
         if (words_ != 0) std::memset(batch.words_buffer.data(), 0, rows * words_ * 8);
@@ -199,8 +250,6 @@ void KeyLayout::pack(std::span<const ColumnPtr> columns, size_t from, size_t row
                 packFixed(part, *columns[part.key], from, rows, batch);
         }
     }
-    batch.hashes.resize(rows);
-    hashKeys(words_, batch.words, batch.strings, rows, batch.hashes.data());
 }
 
 void KeyLayout::packWords(size_t rows, KeyBatch& batch) const {

@@ -48,8 +48,17 @@ public:
     /// Only packed bytes, and at most two of them: the value itself numbers the group.
     bool isTiny() const { return !has_string_ && packed_bytes_ <= 2; }
 
+    /// Bytes of the only key, where its values are numbers of 1, 2, 4 or 8 bytes as they lie in the column; else 0.
+    size_t plainWidth() const;
+
+    /// Those values from row `from` on.
+    const char* plainBytes(const Column& column, size_t from) const;
+
     /// Keys of rows from..from+rows-1 of `columns` (full, plain, of the layout's types).
     void pack(std::span<const ColumnPtr> columns, size_t from, size_t rows, class KeyBatch& batch) const;
+
+    /// The same without their hashes.
+    void packKeys(std::span<const ColumnPtr> columns, size_t from, size_t rows, class KeyBatch& batch) const;
 
     /// The same for keys of one word that are in batch.words_buffer already.
     void packWords(size_t rows, class KeyBatch& batch) const;
@@ -65,6 +74,7 @@ private:
         bool nullable;  // a flag byte follows the value
     };
 
+    void packNullableWords(const Column& column, size_t from, size_t rows, KeyBatch& batch) const;
     void packFixed(const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const;
     void packString(const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const;
     void packSerialized(std::span<const ColumnPtr> columns, size_t from, size_t rows, KeyBatch& batch) const;

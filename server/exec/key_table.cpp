@@ -46,7 +46,8 @@ public:
         const bool prefetch = slots_.size() >= kPrefetchFrom;
         for (size_t i = 0; i < batch.rows; ++i) {
             if (prefetch) fetchAhead(slots, mask, hashes, i, batch.rows);
-            if (isRepeated(batch, i)) {
+            // In a small table a key is found sooner than a guess whether it repeats turns out wrong.
+            if ((HasString || prefetch) && isRepeated(batch, i)) {
                 places[i] = places[i - 1];
                 continue;
             }
