@@ -29,17 +29,21 @@ set_property(GLOBAL PROPERTY SHARDD_LAYERS "")
 # shardd_layer(server/exec SOURCES a.cpp HEADERS a.h MAY_USE common/base LIBRARIES fmt::fmt)
 # makes the static library shardd_server_exec of the current folder. MAY_USE names the layers whose
 # headers it may include; they are linked to whoever uses this one. LIBRARIES are third parties,
-# PRIVATE_LIBRARIES those that no header of the layer shows. PRECOMPILED are headers that most of its sources include:
+# PRIVATE_LIBRARIES those that no header of the layer shows. COLD: nothing here runs once a row, so that a release need not
+# optimise it to the utmost, which takes a third of the time of compiling. PRECOMPILED are headers that most of its sources include:
 # with SHARDD_PRECOMPILED_HEADERS they are read once a layer. Sources include what they use all the same, which the
 # presets without it check.
 function(shardd_layer name)
-    cmake_parse_arguments(LAYER "" "" "SOURCES;HEADERS;MAY_USE;LIBRARIES;PRIVATE_LIBRARIES;PRECOMPILED" ${ARGN})
+    cmake_parse_arguments(LAYER "COLD" "" "SOURCES;HEADERS;MAY_USE;LIBRARIES;PRIVATE_LIBRARIES;PRECOMPILED" ${ARGN})
     string(REPLACE "/" "_" target "shardd_${name}")
     if(LAYER_SOURCES)
         add_library(${target} STATIC ${LAYER_SOURCES} ${LAYER_HEADERS})
         set(scope PUBLIC)
         target_link_libraries(${target} PRIVATE ${LAYER_PRIVATE_LIBRARIES})
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+        if(LAYER_COLD AND CMAKE_CXX_FLAGS MATCHES "-O[23]")
+            target_compile_options(${target} PRIVATE -O1)
+        endif()
         if(SHARDD_PRECOMPILED_HEADERS)
             list(TRANSFORM LAYER_PRECOMPILED PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE headers)
             target_precompile_headers(${target} PRIVATE ${headers})
