@@ -1,5 +1,6 @@
 #include "server/aggregates/aggregate_base.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -67,6 +68,35 @@ NamedAggregate::NamedAggregate(Signature signature, TypePtr result_type)
     for (const Value& parameter : signature_.parameters) {
         if (!parameters_text_.empty()) parameters_text_ += ", ";
         parameters_text_ += literalText(parameter);
+    }
+}
+
+namespace {
+
+/// How many rows of a single state are added at a time.
+constexpr size_t kSingleRows = 512;
+
+}  // namespace
+
+void BatchAggregate::addBatchSingle(
+    const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const {
+    char* places[kSingleRows];
+    std::fill_n(places, std::min(rows, kSingleRows), place);
+    for (size_t done = 0; done < rows; done += kSingleRows)
+        addBatch(arguments, places, 0, from + done, std::min(rows - done, kSingleRows), arena);
+}
+
+void BatchAggregate::addBatchSingleIf(const Column* const* arguments,
+                                      char* place,
+                                      size_t from,
+                                      size_t rows,
+                                      const uint8_t* mask,
+                                      Arena& arena) const {
+    char* places[kSingleRows];
+    for (size_t done = 0; done < rows; done += kSingleRows) {
+        const size_t count = std::min(rows - done, kSingleRows);
+        for (size_t i = 0; i < count; ++i) places[i] = mask[from + done + i] ? place : nullptr;
+        addBatch(arguments, places, 0, from + done, count, arena);
     }
 }
 

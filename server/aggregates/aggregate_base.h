@@ -42,10 +42,20 @@ private:
     TypePtr result_type_;
 };
 
-/// A function whose loops over many rows are its own; one row is a batch of one, so that no loop's body is compiled twice.
+/// A function whose loops over many rows are its own; one row is a batch of one, so that no loop's body is
+/// compiled twice. Adding to a single state is addBatch() too, unless it is overridden.
 class BatchAggregate : public NamedAggregate {
 public:
     using NamedAggregate::NamedAggregate;
+
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override;
+    void addBatchSingleIf(const Column* const* arguments,
+                          char* place,
+                          size_t from,
+                          size_t rows,
+                          const uint8_t* mask,
+                          Arena& arena) const override;
 
     void add(char* place, const Column* const* arguments, size_t row, Arena& arena) const override {
         addBatch(arguments, &place, 0, row, 1, arena);
@@ -67,7 +77,7 @@ public:
 ///   void write(const State&, Writer&) const;
 ///   void read(State&, Reader&, Arena&) const;
 ///   void finish(State&, Column& to, Arena&) const;
-/// and may have kEmptyIsZero and its own addAll()/addMasked() for whole columns.
+/// and may have kEmptyIsZero and inputOf(arguments) where Input needs more than the columns.
 /// Input is made once a batch from the argument columns and lets a row be read cheaply.
 template <typename Derived, typename State, typename Input>
 class AggregateBase : public BatchAggregate {
@@ -89,41 +99,17 @@ public:
 
     void destroy(char* place) const noexcept override { at(place).~State(); }
 
+    Input inputOf(const Column* const* arguments) const { return Input(arguments); }
+
     void addBatch(const Column* const* arguments,
                   char* const* places,
                   size_t offset,
                   size_t from,
                   size_t rows,
                   Arena& arena) const override {
-        const Input input(arguments);
+        const Input input = self().inputOf(arguments);
         for (size_t i = 0; i < rows; ++i)
             if (places[i]) self().addRow(at(places[i] + offset), input, from + i, arena);
-    }
-
-    void addBatchSingle(
-        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
-        const Input input(arguments);
-        self().addAll(at(place), input, from, rows, arena);
-    }
-
-    void addBatchSingleIf(const Column* const* arguments,
-                          char* place,
-                          size_t from,
-                          size_t rows,
-                          const uint8_t* mask,
-                          Arena& arena) const override {
-        const Input input(arguments);
-        self().addMasked(at(place), input, from, rows, mask, arena);
-    }
-
-    void addAll(State& state, const Input& input, size_t from, size_t rows, Arena& arena) const {
-        for (size_t row = from; row < from + rows; ++row) self().addRow(state, input, row, arena);
-    }
-
-    void addMasked(
-        State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena& arena) const {
-        for (size_t row = from; row < from + rows; ++row)
-            if (mask[row]) self().addRow(state, input, row, arena);
     }
 
     void mergeBatch(char* const* places,
@@ -152,6 +138,41 @@ protected:
     static const State& at(const char* place) { return *std::launder(reinterpret_cast<const State*>(place)); }
 
     const Derived& self() const { return static_cast<const Derived&>(*this); }
+};
+
+/// With loops of its own for a single state too: for functions so cheap a row that a place a row would be
+/// felt. Derived may have its own addAll() and addMasked() for whole columns.
+template <typename Derived, typename State, typename Input>
+class QuickAggregate : public AggregateBase<Derived, State, Input> {
+public:
+    using ByRow = AggregateBase<Derived, State, Input>;
+    using ByRow::AggregateBase;
+
+    void addBatchSingle(
+        const Column* const* arguments, char* place, size_t from, size_t rows, Arena& arena) const override {
+        const Input input = this->self().inputOf(arguments);
+        this->self().addAll(ByRow::at(place), input, from, rows, arena);
+    }
+
+    void addBatchSingleIf(const Column* const* arguments,
+                          char* place,
+                          size_t from,
+                          size_t rows,
+                          const uint8_t* mask,
+                          Arena& arena) const override {
+        const Input input = this->self().inputOf(arguments);
+        this->self().addMasked(ByRow::at(place), input, from, rows, mask, arena);
+    }
+
+    void addAll(State& state, const Input& input, size_t from, size_t rows, Arena& arena) const {
+        for (size_t row = from; row < from + rows; ++row) this->self().addRow(state, input, row, arena);
+    }
+
+    void addMasked(
+        State& state, const Input& input, size_t from, size_t rows, const uint8_t* mask, Arena& arena) const {
+        for (size_t row = from; row < from + rows; ++row)
+            if (mask[row]) this->self().addRow(state, input, row, arena);
+    }
 };
 
 /// The argument at `position` as a FixedColumn<T>'s values.

@@ -2,8 +2,8 @@
 
 #include "server/aggregates/binary_form.h"
 #include "server/aggregates/hyper_log_log.h"
-#include "server/aggregates/numbers.h"
 #include "server/aggregates/row_hash.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -21,39 +21,70 @@ bool isHashedNumber(const Type& type) { return isNumberKey(type); }
 bool isHashedText(const Type& type) { return type.isString() || type.kind() == TypeKind::IPv6; }
 
 /// 128- and 256-bit numbers folded, the others as they are.
-template <typename T>
-uint64_t foldedKey(const T& value) {
-    if constexpr (std::is_same_v<T, UInt256> || std::is_same_v<T, Int256>)
-        return value.words[0] ^ value.words[1] ^ value.words[2] ^ value.words[3];
-    else if constexpr (sizeof(T) == 16)
-        return static_cast<uint64_t>(toKey(value)) ^ static_cast<uint64_t>(toKey(value) >> 64);
+template <typename K>
+uint64_t foldedKey(const K& bits, const NumberOrder& order) {
+    if constexpr (sizeof(K) == 32)
+        return bits.words[0] ^ bits.words[1] ^ bits.words[2] ^ bits.words[3];
+    else if constexpr (sizeof(K) == 16)
+        return static_cast<uint64_t>(bits) ^ static_cast<uint64_t>(bits >> 64);
     else
-        return numberKey(value);
+        return order.extended(bits);
 }
 
-template <typename T>
-struct NumberSource {
-    FixedInput<T> input;
+/// Makes a 64-bit hash of a row, whatever its types.
+class Hashes {
+public:
+    explicit Hashes(const std::vector<TypePtr>& arguments)
+        : row_hash_(arguments),
+          order_(arguments[0]->physical()),
+          width_(widthOf(arguments[0]->physical())),
+          way_(Way::Row) {
+        if (arguments.size() > 1) return;
+        if (isHashedNumber(*arguments[0]))
+            way_ = Way::Number;
+        else if (isHashedText(*arguments[0]))
+            way_ = Way::Text;
+    }
 
-    explicit NumberSource(const Column* const* arguments) : input(arguments) {}
+    bool ofText() const { return way_ == Way::Text; }
 
-    uint64_t operator()(size_t row, const RowHash64&) const { return mixHash64(foldedKey(input[row])); }
-};
+    uint64_t operator()(const Column* const* columns, size_t row) const {
+        if (way_ == Way::Number) return mixHash64(number(columns[0]->bytesAt(row).data()));
+        if (way_ == Way::Text) return cityHash64(columns[0]->bytesAt(row));
+        return row_hash_(columns, row);
+    }
 
-struct TextSource {
-    const Column* column;
+private:
+    enum class Way { Number, Text, Row };
 
-    explicit TextSource(const Column* const* arguments) : column(arguments[0]) {}
+    uint64_t number(const char* bytes) const {
+        switch (width_) {
+            case 1:
+                return foldedKey(load<uint8_t>(bytes), order_);
+            case 2:
+                return foldedKey(load<uint16_t>(bytes), order_);
+            case 4:
+                return foldedKey(load<uint32_t>(bytes), order_);
+            case 8:
+                return foldedKey(load<uint64_t>(bytes), order_);
+            case 16:
+                return foldedKey(load<UInt128>(bytes), order_);
+            default:
+                return foldedKey(load<UInt256>(bytes), order_);
+        }
+    }
 
-    uint64_t operator()(size_t row, const RowHash64&) const { return cityHash64(column->bytesAt(row)); }
-};
+    template <typename K>
+    static K load(const char* bytes) {
+        K bits;
+        std::memcpy(static_cast<void*>(&bits), bytes, sizeof(K));
+        return bits;
+    }
 
-struct RowSource {
-    const Column* const* columns;
-
-    explicit RowSource(const Column* const* arguments) : columns(arguments) {}
-
-    uint64_t operator()(size_t row, const RowHash64& hash) const { return hash(columns, row); }
+    RowHash64 row_hash_;
+    NumberOrder order_;
+    size_t width_;
+    Way way_;
 };
 
 // -- uniqCombined -----------------------------------------------------------------------------------
@@ -71,22 +102,22 @@ struct CombinedState {
 };
 
 /// A set of hashes that becomes a HyperLogLog when it is large.
-template <typename Hash, typename Source>
-class UniqCombined final : public AggregateBase<UniqCombined<Hash, Source>, CombinedState<Hash>, Source> {
+template <typename Hash>
+class UniqCombined final : public AggregateBase<UniqCombined<Hash>, CombinedState<Hash>, ColumnsInput> {
 public:
     using State = CombinedState<Hash>;
-    using Base = AggregateBase<UniqCombined<Hash, Source>, State, Source>;
+    using Base = AggregateBase<UniqCombined<Hash>, State, ColumnsInput>;
 
     UniqCombined(Signature signature, unsigned precision)
         : Base(std::move(signature), types::uint64()),
-          row_hash_(this->argumentTypes()),
+          hashes_(this->argumentTypes()),
           precision_(precision),
           set_limit_(size_t{1} << (precision - (sizeof(Hash) == 4 ? 4 : 5))) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const Source& source, size_t row, Arena& arena) const {
-        insert(state, static_cast<Hash>(source(row, row_hash_)), arena);
+    void addRow(State& state, const ColumnsInput& input, size_t row, Arena& arena) const {
+        insert(state, static_cast<Hash>(hashes_(input.columns, row)), arena);
     }
 
     void mergeStates(State& state, const State& other, Arena& arena) const {
@@ -141,13 +172,12 @@ private:
         state.set.swap(nothing);
     }
 
-    RowHash64 row_hash_;
+    Hashes hashes_;
     unsigned precision_;
     size_t set_limit_;
 };
 
-template <bool is_64>
-AggregateFunctionPtr createUniqCombined(Signature signature) {
+AggregateFunctionPtr makeUniqCombined(Signature signature, bool is_64) {
     constexpr unsigned kDefaultPrecision = 17;
     unsigned precision = kDefaultPrecision;
     if (signature.parameters.size() > 1)
@@ -161,18 +191,15 @@ AggregateFunctionPtr createUniqCombined(Signature signature) {
         precision = static_cast<unsigned>(wanted);
     }
     expectSome(signature);
-    using Hash = std::conditional_t<is_64, uint64_t, uint32_t>;
-    const TypePtr argument = signature.arguments[0];
-    if (signature.arguments.size() == 1 && isHashedText(*argument))
-        return std::make_shared<UniqCombined<uint64_t, TextSource>>(std::move(signature), precision);
-    if (signature.arguments.size() == 1 && isHashedNumber(*argument)) {
-        AggregateFunctionPtr function;
-        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-            function = std::make_shared<UniqCombined<Hash, NumberSource<T>>>(std::move(signature), precision);
-        });
-        return function;
-    }
-    return std::make_shared<UniqCombined<Hash, RowSource>>(std::move(signature), precision);
+    // Texts have hashes of 64 bits either way.
+    if (is_64 || Hashes(signature.arguments).ofText())
+        return std::make_shared<UniqCombined<uint64_t>>(std::move(signature), precision);
+    return std::make_shared<UniqCombined<uint32_t>>(std::move(signature), precision);
+}
+
+template <bool is_64>
+AggregateFunctionPtr createUniqCombined(Signature signature) {
+    return makeUniqCombined(std::move(signature), is_64);
 }
 
 // -- uniqHLL12 --------------------------------------------------------------------------------------
@@ -188,50 +215,60 @@ uint32_t wangHash32(uint64_t key) {
     return static_cast<uint32_t>(key);
 }
 
-/// Keys of numbers travel in the argument's type, all others as 64-bit hashes.
-template <typename T>
-struct NumberCells {
-    using Cell = KeyOf<T>;
-    FixedInput<T> input;
+/// Keys of numbers travel in the argument's type.
+template <typename K>
+class NumberCells {
+public:
+    using Cell = K;
+    using Input = BitsInput<K>;
 
-    explicit NumberCells(const Column* const* arguments) : input(arguments) {}
+    explicit NumberCells(const std::vector<TypePtr>& arguments)
+        : physical_(arguments[0]->physical()), order_(physical_) {}
 
-    Cell operator()(size_t row, const RowHash64&) const {
-        const T& value = input[row];
-        if constexpr (sizeof(T) > 8)
-            return Cell(mixHash64(foldedKey(value)));
-        else if constexpr (kIsFloat<T>)
-            return toKey(convertNumber<T>(uint64_t{toKey(value)}));
-        else
-            return toKey(value);
+    Cell cell(const Input& input, size_t row) const {
+        const K bits = input[row];
+        if constexpr (sizeof(K) > 8) {
+            return Cell(mixHash64(foldedKey(bits, order_)));
+        } else {
+            if (!order_.isFloat()) return bits;
+            // Of a float: its bits, taken for an integer, as a float again.
+            Cell cell{};
+            dispatchPhysical(physical_, [&]<typename T>(Tag<T>) {
+                if constexpr (kIsFloat<T> && sizeof(T) == sizeof(K))
+                    cell = toKey(convertNumber<T>(uint64_t{bits}));
+            });
+            return cell;
+        }
     }
 
-    static uint64_t key(const Cell& cell) {
-        if constexpr (sizeof(T) > 8)
-            return toWord(cell);
+    uint64_t key(const Cell& cell) const {
+        if constexpr (sizeof(K) == 32)
+            return cell.words[0];
+        else if constexpr (sizeof(K) == 16)
+            return static_cast<uint64_t>(cell);
         else
-            return numberKey(fromKey<T>(cell));
+            return order_.extended(cell);
     }
 
 private:
-    static uint64_t toWord(const Cell& cell) {
-        if constexpr (std::is_same_v<Cell, UInt256>)
-            return cell.words[0];
-        else
-            return static_cast<uint64_t>(cell);
-    }
+    Physical physical_;
+    NumberOrder order_;
 };
 
-template <typename Source>
-struct HashCells {
+/// All others as 64-bit hashes.
+class HashCells {
+public:
     using Cell = uint64_t;
-    Source source;
+    using Input = ColumnsInput;
 
-    explicit HashCells(const Column* const* arguments) : source(arguments) {}
+    explicit HashCells(const std::vector<TypePtr>& arguments) : hashes_(arguments) {}
 
-    Cell operator()(size_t row, const RowHash64& hash) const { return source(row, hash); }
+    Cell cell(const Input& input, size_t row) const { return hashes_(input.columns, row); }
 
     static uint64_t key(Cell cell) { return cell; }
+
+private:
+    Hashes hashes_;
 };
 
 template <typename Cell>
@@ -241,19 +278,21 @@ struct Hll12State {
 };
 
 template <typename Cells>
-class UniqHll12 final : public AggregateBase<UniqHll12<Cells>, Hll12State<typename Cells::Cell>, Cells> {
+class UniqHll12 final
+    : public AggregateBase<UniqHll12<Cells>, Hll12State<typename Cells::Cell>, typename Cells::Input> {
 public:
     using Cell = typename Cells::Cell;
+    using Input = typename Cells::Input;
     using State = Hll12State<Cell>;
-    using Base = AggregateBase<UniqHll12<Cells>, State, Cells>;
+    using Base = AggregateBase<UniqHll12<Cells>, State, Input>;
 
     explicit UniqHll12(Signature signature)
-        : Base(std::move(signature), types::uint64()), row_hash_(this->argumentTypes()) {}
+        : Base(std::move(signature), types::uint64()), cells_(this->argumentTypes()) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const Cells& cells, size_t row, Arena& arena) const {
-        insert(state, cells(row, row_hash_), arena);
+    void addRow(State& state, const Input& input, size_t row, Arena& arena) const {
+        insert(state, cells_.cell(input, row), arena);
     }
 
     void mergeStates(State& state, const State& other, Arena& arena) const {
@@ -294,7 +333,7 @@ private:
 
     void insert(State& state, const Cell& cell, Arena& arena) const {
         if (!state.registers.empty())
-            state.registers.insert(wangHash32(Cells::key(cell)), kPrecision);
+            state.registers.insert(wangHash32(cells_.key(cell)), kPrecision);
         else if (state.set.insert(cell, arena) && state.set.size() > kSmallSize)
             becomeLarge(state, arena);
     }
@@ -302,33 +341,26 @@ private:
     void becomeLarge(State& state, Arena& arena) const {
         state.registers.allocate(kPrecision, arena);
         state.set.forEach(
-            [&](const Cell& cell) { state.registers.insert(wangHash32(Cells::key(cell)), kPrecision); });
+            [&](const Cell& cell) { state.registers.insert(wangHash32(cells_.key(cell)), kPrecision); });
         CompactSet<Cell> nothing;
         state.set.swap(nothing);
     }
 
-    RowHash64 row_hash_;
+    Cells cells_;
 };
 
 AggregateFunctionPtr createUniqHll12(Signature signature) {
     expectNoParameters(signature);
     expectSome(signature);
     const TypePtr argument = signature.arguments[0];
-    if (signature.arguments.size() > 1)
-        return std::make_shared<UniqHll12<HashCells<RowSource>>>(std::move(signature));
     // A UUID's cell is its hash, unlike that of a UInt128.
-    if (argument->kind() == TypeKind::UUID)
-        return std::make_shared<UniqHll12<HashCells<NumberSource<UInt128>>>>(std::move(signature));
-    if (isHashedNumber(*argument)) {
-        AggregateFunctionPtr function;
-        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-            function = std::make_shared<UniqHll12<NumberCells<T>>>(std::move(signature));
-        });
-        return function;
-    }
-    if (isHashedText(*argument))
-        return std::make_shared<UniqHll12<HashCells<TextSource>>>(std::move(signature));
-    return std::make_shared<UniqHll12<HashCells<RowSource>>>(std::move(signature));
+    if (signature.arguments.size() > 1 || argument->kind() == TypeKind::UUID || !isHashedNumber(*argument))
+        return std::make_shared<UniqHll12<HashCells>>(std::move(signature));
+    AggregateFunctionPtr function;
+    dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) {
+        function = std::make_shared<UniqHll12<NumberCells<K>>>(std::move(signature));
+    });
+    return function;
 }
 
 // -- uniqUpTo ---------------------------------------------------------------------------------------
@@ -424,8 +456,9 @@ AggregateFunctionPtr createUniqUpTo(Signature signature) {
         argument->kind() == TypeKind::IPv4)
         return std::make_shared<UniqUpTo<uint64_t, false>>(std::move(signature), narrow);
     AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        function = std::make_shared<UniqUpTo<KeyOf<T>, true>>(std::move(signature), narrow);
+    dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) {
+        if constexpr (sizeof(K) <= 16)
+            function = std::make_shared<UniqUpTo<K, true>>(std::move(signature), narrow);
     });
     return function;
 }

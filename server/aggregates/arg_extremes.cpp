@@ -4,114 +4,214 @@ namespace shardd::aggregates {
 
 namespace {
 
-/// The carried argument of constant width up to kBytes, of which only the bytes matter.
-template <size_t kBytes>
+/// The carried argument of constant width up to 16 bytes, of which only the bytes matter. Shorter ones leave
+/// the last word out.
 struct CarriedBytes {
-    uint64_t words[kBytes / 8] = {};
-    uint8_t set_ = 0;
+    uint64_t is_set;
+    uint64_t words[2];
+};
 
-    void set(const Column& column, size_t row, Arena&) {
-        const std::string_view bytes = column.bytesAt(row);
-        std::memcpy(words, bytes.data(), bytes.size());
-        set_ = 1;
+/// Keeps the carried argument behind the key, in a layout told at run time so that only keys multiply what is
+/// compiled: bytes, a String, or a column of one row. All zeros is none.
+class Carrier {
+public:
+    explicit Carrier(TypePtr type) : type_(std::move(type)), width_(0), layout_(Layout::Any) {
+        const size_t width = type_->physical() == Physical::None ? 0 : type_->width();
+        if (width > 0 && width <= 16) {
+            layout_ = Layout::Bytes;
+            width_ = width;
+        } else if (type_->kind() == TypeKind::String) {
+            layout_ = Layout::String;
+        }
     }
 
-    void set(const CarriedBytes& other, Arena&) { *this = other; }
+    struct Input {
+        const Column* const* argument;
+        const char* bytes;  // of constant width only
+    };
 
-    void write(const Type& type, Writer& out) const {
-        out.writeByte(set_);
-        if (set_) out.writeBytes(words, type.width());
+    Input inputOf(const Column* const* arguments) const {
+        return {arguments, layout_ == Layout::Bytes ? fixedBytes(*arguments[0]) : nullptr};
     }
 
-    void read(const Type& type, Reader& in, Arena&) {
-        set_ = in.readByte() != 0;
-        if (set_) in.readBytes(words, type.width());
+    size_t size() const {
+        if (layout_ == Layout::Bytes)
+            return width_ <= 8 ? offsetof(CarriedBytes, words) + 8 : sizeof(CarriedBytes);
+        return layout_ == Layout::String ? sizeof(StringSingle) : sizeof(AnySingle);
     }
 
-    void appendTo(const Type& type, Column& to) const {
-        if (!set_) {
-            insertDefaults(type, to, 1);
+    bool trivialDestroy() const { return layout_ != Layout::Any; }
+
+    void destroy(char* place) const noexcept {
+        if (layout_ == Layout::Any) at<AnySingle>(place).~AnySingle();
+    }
+
+    void set(char* place, const Input& input, size_t row, Arena& arena) const {
+        if (layout_ != Layout::Bytes) {
+            setOther(place, input.argument, row, arena);
             return;
         }
-        dispatchPhysical(type.physical(), [&]<typename T>(Tag<T>) {
-            if constexpr (sizeof(T) <= kBytes) {
-                T value;
-                std::memcpy(static_cast<void*>(&value), words, sizeof(T));
-                appendFixed(to, value);
-            }
-        });
-    }
-};
-
-/// Strings and all other types as min and max keep them.
-template <typename Single>
-struct CarriedSingle {
-    Single single;
-
-    void set(const Column& column, size_t row, Arena& arena) {
-        const Column* columns[] = {&column};
-        single.set(typename Single::template Input<0>(columns), row, arena);
+        auto& carried = at<CarriedBytes>(place);
+        carried.is_set = 1;
+        const char* const bytes = input.bytes + row * width_;
+        if (width_ == 8)
+            std::memcpy(carried.words, bytes, 8);
+        else if (width_ == 4)
+            std::memcpy(carried.words, bytes, 4);
+        else
+            std::memcpy(carried.words, bytes, width_);
     }
 
-    void set(const CarriedSingle& other, Arena& arena) { single.set(other.single, arena); }
+    void merge(char* place, const char* other, Arena& arena) const;
+    void write(const char* place, Writer& out) const;
+    void read(char* place, Reader& in, Arena& arena) const;
+    void append(const char* place, Column& to) const;
 
-    void write(const Type&, Writer& out) const { single.write(out); }
+private:
+    enum class Layout { Bytes, String, Any };
 
-    void read(const Type& type, Reader& in, Arena& arena) { single.read(type, in, arena); }
+    template <typename Carried>
+    static Carried& at(char* place) {
+        return *std::launder(reinterpret_cast<Carried*>(place));
+    }
 
-    void appendTo(const Type& type, Column& to) const { appendOrDefault(single, type, to); }
+    template <typename Carried>
+    static const Carried& at(const char* place) {
+        return *std::launder(reinterpret_cast<const Carried*>(place));
+    }
+
+    void setOther(char* place, const Column* const* argument, size_t row, Arena& arena) const;
+
+    TypePtr type_;
+    size_t width_;
+    Layout layout_;
 };
 
-template <typename Carried, typename Key>
-struct ArgState {
-    Key key;
-    Carried carried;
-};
+void Carrier::setOther(char* place, const Column* const* argument, size_t row, Arena& arena) const {
+    if (layout_ == Layout::String)
+        at<StringSingle>(place).set(StringSingle::Input<0>(argument), row, arena);
+    else
+        at<AnySingle>(place).set(AnySingle::Input<0>(argument), row, arena);
+}
+
+void Carrier::merge(char* place, const char* other, Arena& arena) const {
+    if (layout_ == Layout::Bytes)
+        std::memcpy(place, other, size());
+    else if (layout_ == Layout::String)
+        at<StringSingle>(place).set(at<StringSingle>(other), arena);
+    else
+        at<AnySingle>(place).set(at<AnySingle>(other), arena);
+}
+
+void Carrier::write(const char* place, Writer& out) const {
+    if (layout_ == Layout::String) {
+        at<StringSingle>(place).write(out);
+    } else if (layout_ == Layout::Any) {
+        at<AnySingle>(place).write(out);
+    } else {
+        const auto& carried = at<CarriedBytes>(place);
+        out.writeByte(carried.is_set != 0);
+        if (carried.is_set) out.writeBytes(carried.words, width_);
+    }
+}
+
+void Carrier::read(char* place, Reader& in, Arena& arena) const {
+    if (layout_ == Layout::String) {
+        at<StringSingle>(place).read(*type_, in, arena);
+    } else if (layout_ == Layout::Any) {
+        at<AnySingle>(place).read(*type_, in, arena);
+    } else {
+        auto& carried = at<CarriedBytes>(place);
+        carried.is_set = in.readByte() != 0;
+        if (carried.is_set) in.readBytes(carried.words, width_);
+    }
+}
+
+void Carrier::append(const char* place, Column& to) const {
+    if (layout_ == Layout::String)
+        appendOrDefault(at<StringSingle>(place), *type_, to);
+    else if (layout_ == Layout::Any)
+        appendOrDefault(at<AnySingle>(place), *type_, to);
+    else if (at<CarriedBytes>(place).is_set)
+        to.insertKey(reinterpret_cast<const char*>(at<CarriedBytes>(place).words));
+    else
+        insertDefaults(*type_, to, 1);
+}
 
 template <typename Key>
 struct ArgInput {
-    const Column* carried;
+    Carrier::Input carried;
     typename Key::template Input<1> key;
-
-    explicit ArgInput(const Column* const* arguments) : carried(arguments[0]), key(arguments) {}
 };
 
 /// The first argument of the row whose second one is smallest (largest); of equal ones the first met.
-template <typename Carried, typename Key, bool is_min>
-class ArgBest final
-    : public AggregateBase<ArgBest<Carried, Key, is_min>, ArgState<Carried, Key>, ArgInput<Key>> {
+template <typename Key>
+class ArgBest final : public QuickAggregate<ArgBest<Key>, Key, ArgInput<Key>> {
 public:
-    using State = ArgState<Carried, Key>;
-    using Base = AggregateBase<ArgBest<Carried, Key, is_min>, State, ArgInput<Key>>;
-    using Base::Base;
+    using Base = QuickAggregate<ArgBest<Key>, Key, ArgInput<Key>>;
+
+    ArgBest(Signature signature, const TypePtr& result, bool is_min)
+        : Base(std::move(signature), result), carrier_(result), is_min_(is_min) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const ArgInput<Key>& input, size_t row, Arena& arena) const {
-        if (state.key.has() && !(is_min ? state.key.less(input.key, row) : state.key.greater(input.key, row)))
-            return;
-        state.key.set(input.key, row, arena);
-        state.carried.set(*input.carried, row, arena);
+    size_t stateSize() const override { return kCarried + carrier_.size(); }
+
+    size_t stateAlignment() const override { return 8; }
+
+    bool trivialDestroy() const override {
+        return std::is_trivially_destructible_v<Key> && carrier_.trivialDestroy();
     }
 
-    void mergeStates(State& state, const State& other, Arena& arena) const {
-        if (!other.key.has()) return;
-        if (state.key.has() && !(is_min ? state.key.less(other.key) : state.key.greater(other.key))) return;
-        state.key.set(other.key, arena);
-        state.carried.set(other.carried, arena);
+    void create(char* place) const override {
+        std::memset(place, 0, stateSize());
+        new (place) Key();
     }
 
-    void write(const State& state, Writer& out) const {
-        state.carried.write(*this->argumentTypes()[0], out);
-        state.key.write(out);
+    void destroy(char* place) const noexcept override {
+        carrier_.destroy(place + kCarried);
+        Base::at(place).~Key();
     }
 
-    void read(State& state, Reader& in, Arena& arena) const {
-        state.carried.read(*this->argumentTypes()[0], in, arena);
-        state.key.read(*this->argumentTypes()[1], in, arena);
+    ArgInput<Key> inputOf(const Column* const* arguments) const {
+        return {carrier_.inputOf(arguments), typename Key::template Input<1>(arguments)};
     }
 
-    void finish(State& state, Column& to, Arena&) const { state.carried.appendTo(*this->resultType(), to); }
+    void addRow(Key& key, const ArgInput<Key>& input, size_t row, Arena& arena) const {
+        if (key.has() && !(is_min_ ? key.less(input.key, row) : key.greater(input.key, row))) return;
+        key.set(input.key, row, arena);
+        carrier_.set(carriedOf(key), input.carried, row, arena);
+    }
+
+    void mergeStates(Key& key, const Key& other, Arena& arena) const {
+        if (!other.has()) return;
+        if (key.has() && !(is_min_ ? key.less(other) : key.greater(other))) return;
+        key.set(other, arena);
+        carrier_.merge(carriedOf(key), carriedOf(other), arena);
+    }
+
+    void write(const Key& key, Writer& out) const {
+        carrier_.write(carriedOf(key), out);
+        key.write(out);
+    }
+
+    void read(Key& key, Reader& in, Arena& arena) const {
+        carrier_.read(carriedOf(key), in, arena);
+        key.read(*this->argumentTypes()[1], in, arena);
+    }
+
+    void finish(Key& key, Column& to, Arena&) const { carrier_.append(carriedOf(key), to); }
+
+private:
+    static constexpr size_t kCarried = (sizeof(Key) + 7) / 8 * 8;
+    static_assert(alignof(Key) <= 8);
+
+    static char* carriedOf(Key& key) { return reinterpret_cast<char*>(&key) + kCarried; }
+
+    static const char* carriedOf(const Key& key) { return reinterpret_cast<const char*>(&key) + kCarried; }
+
+    Carrier carrier_;
+    bool is_min_;
 };
 
 /// The layouts that keys are compared in: native numbers, strings, and the rest.
@@ -129,8 +229,7 @@ void dispatchKey(const Type& type, Action&& action) {
     if (!done) action(Tag<AnySingle>{});
 }
 
-template <bool is_min>
-AggregateFunctionPtr createArgBest(Signature signature) {
+AggregateFunctionPtr makeArgBest(Signature signature, bool is_min) {
     expectNoParameters(signature);
     expectArguments(signature, 2);
     const TypePtr carried = signature.arguments[0];
@@ -142,20 +241,14 @@ AggregateFunctionPtr createArgBest(Signature signature) {
                     key_type->name(), signature.name);
     AggregateFunctionPtr function;
     dispatchKey(*key_type, [&]<typename Key>(Tag<Key>) {
-        const size_t width = carried->physical() == Physical::None ? 0 : carried->width();
-        if (width > 0 && width <= 8)
-            function = std::make_shared<ArgBest<CarriedBytes<8>, Key, is_min>>(std::move(signature), carried);
-        else if (width == 16)
-            function =
-                std::make_shared<ArgBest<CarriedBytes<16>, Key, is_min>>(std::move(signature), carried);
-        else if (carried->kind() == TypeKind::String)
-            function = std::make_shared<ArgBest<CarriedSingle<StringSingle>, Key, is_min>>(
-                std::move(signature), carried);
-        else
-            function = std::make_shared<ArgBest<CarriedSingle<AnySingle>, Key, is_min>>(std::move(signature),
-                                                                                        carried);
+        function = std::make_shared<ArgBest<Key>>(std::move(signature), carried, is_min);
     });
     return function;
+}
+
+template <bool is_min>
+AggregateFunctionPtr createArgBest(Signature signature) {
+    return makeArgBest(std::move(signature), is_min);
 }
 
 }  // namespace

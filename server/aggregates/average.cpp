@@ -17,16 +17,20 @@ struct AverageState {
     uint64_t count = 0;
 };
 
-/// The mean; Numbers and Decimals give Float64, dates and times their own type R, rounded to the nearest
-/// even.
-template <typename T, typename S, typename R>
-class Average final : public AggregateBase<Average<T, S, R>, AverageState<S>, FixedInput<T>> {
+bool isAveragedTime(const Type& type) {
+    return type.isDateOrTime() || type.kind() == TypeKind::Time || type.kind() == TypeKind::Time64;
+}
+
+/// The mean; Numbers and Decimals give Float64, dates and times their own type, rounded to the nearest even.
+template <typename T, typename S>
+class Average final : public QuickAggregate<Average<T, S>, AverageState<S>, FixedInput<T>> {
 public:
-    using Base = AggregateBase<Average<T, S, R>, AverageState<S>, FixedInput<T>>;
+    using Base = QuickAggregate<Average<T, S>, AverageState<S>, FixedInput<T>>;
     using State = AverageState<S>;
     using Input = FixedInput<T>;
 
-    Average(Signature signature, TypePtr result) : Base(std::move(signature), std::move(result)) {
+    Average(Signature signature, TypePtr result)
+        : Base(std::move(signature), std::move(result)), time_(isAveragedTime(*this->argumentTypes()[0])) {
         const Type& argument = *this->argumentTypes()[0];
         if (argument.isDecimal()) divisor_ = powerOfTen(argument.scale());
     }
@@ -34,7 +38,7 @@ public:
     static constexpr bool kEmptyIsZero = true;
 
     Kernel kernel() const override {
-        if constexpr (!std::is_same_v<R, double>) return Kernel::None;
+        if (time_) return Kernel::None;
         if constexpr (std::is_same_v<S, uint64_t>) return Kernel::AvgUInt64;
         if constexpr (std::is_same_v<S, int64_t>) return Kernel::AvgInt64;
         if constexpr (std::is_same_v<S, double>) return Kernel::AvgFloat64;
@@ -73,41 +77,32 @@ public:
     }
 
     void finish(State& state, Column& to, Arena&) const {
-        if constexpr (std::is_same_v<R, double>) {
+        if (!time_) {
             appendFixed(to, toDouble(state.sum) / divisor_ / static_cast<double>(state.count));
         } else if (state.count == 0) {
-            appendFixed(to, R{});
+            appendFixed(to, T{});
         } else {
             appendFixed(
-                to, convertNumber<R>(std::nearbyint(toDouble(state.sum) / static_cast<double>(state.count))));
+                to, convertNumber<T>(std::nearbyint(toDouble(state.sum) / static_cast<double>(state.count))));
         }
     }
 
 private:
+    bool time_;
     double divisor_ = 1;
 };
-
-bool isAveragedTime(const Type& type) {
-    return type.isDateOrTime() || type.kind() == TypeKind::Time || type.kind() == TypeKind::Time64;
-}
-
-template <typename T, typename S>
-AggregateFunctionPtr makeAverage(Signature signature) {
-    const TypePtr argument = signature.arguments[0];
-    if (isAveragedTime(*argument)) return std::make_shared<Average<T, S, T>>(std::move(signature), argument);
-    return std::make_shared<Average<T, S, double>>(std::move(signature), types::float64());
-}
 
 AggregateFunctionPtr createAvg(Signature signature) {
     expectNoParameters(signature);
     expectArguments(signature, 1);
     const TypePtr argument = signature.arguments[0];
     if (!argument->isNumber() && !isAveragedTime(*argument)) failArgumentType(signature);
-    AggregateFunctionPtr function;
+    const TypePtr result = isAveragedTime(*argument) ? argument : types::float64();
     if (argument->kind() == TypeKind::DateTime64 || argument->kind() == TypeKind::Time64)
-        return makeAverage<int64_t, Int128>(std::move(signature));
+        return std::make_shared<Average<int64_t, Int128>>(std::move(signature), result);
+    AggregateFunctionPtr function;
     dispatchSum(*argument, [&]<typename T, typename S>(Tag<T>, Tag<S>) {
-        function = makeAverage<T, S>(std::move(signature));
+        function = std::make_shared<Average<T, S>>(std::move(signature), result);
     });
     return function;
 }
@@ -136,12 +131,13 @@ Load<To> loaderOf(const Type& type) {
     return load;
 }
 
-/// Σ value·weight / Σ weight. N is a float where the value is, D where the weight is. The arguments' types are no
-/// template parameters: a hundred pairs would be compiled for a rare function.
+/// Σ value·weight / Σ weight. N is a float where the value is, D where the weight is. The arguments' types
+/// are no template parameters: a hundred pairs would be compiled for a rare function.
 template <typename N, typename D>
-class WeightedAverage final : public AggregateBase<WeightedAverage<N, D>, WeightedState<N, D>, ColumnsInput> {
+class WeightedAverage final
+    : public QuickAggregate<WeightedAverage<N, D>, WeightedState<N, D>, ColumnsInput> {
 public:
-    using Base = AggregateBase<WeightedAverage<N, D>, WeightedState<N, D>, ColumnsInput>;
+    using Base = QuickAggregate<WeightedAverage<N, D>, WeightedState<N, D>, ColumnsInput>;
     using State = WeightedState<N, D>;
 
     explicit WeightedAverage(Signature signature)

@@ -1,4 +1,4 @@
-#include "server/aggregates/aggregate_base.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -6,22 +6,29 @@ namespace {
 
 enum class Bits { And, Or, Xor };
 
-template <typename T, Bits operation>
+template <typename K>
 struct BitsState {
-    T value = operation == Bits::And ? static_cast<T>(~T{}) : T{};
+    K value{};
 };
 
-template <typename T, Bits operation>
-class BitOperation final
-    : public AggregateBase<BitOperation<T, operation>, BitsState<T, operation>, FixedInput<T>> {
+/// Over the bits of integers of one width; which operation is told at run time.
+template <typename K>
+class BitOperation final : public AggregateBase<BitOperation<K>, BitsState<K>, BitsInput<K>> {
 public:
-    using State = BitsState<T, operation>;
-    using Base = AggregateBase<BitOperation<T, operation>, State, FixedInput<T>>;
-    using Base::Base;
+    using State = BitsState<K>;
+    using Base = AggregateBase<BitOperation<K>, State, BitsInput<K>>;
 
-    static constexpr bool kEmptyIsZero = operation != Bits::And;
+    BitOperation(Signature signature, TypePtr result, Bits operation)
+        : Base(std::move(signature), std::move(result)), operation_(operation) {}
 
-    void addRow(State& state, const FixedInput<T>& input, size_t row, Arena&) const {
+    bool emptyIsZero() const override { return operation_ != Bits::And; }
+
+    void create(char* place) const override {
+        auto* state = new (place) State();
+        if (operation_ == Bits::And) state->value = static_cast<K>(~K{});
+    }
+
+    void addRow(State& state, const BitsInput<K>& input, size_t row, Arena&) const {
         apply(state, input[row]);
     }
 
@@ -31,18 +38,24 @@ public:
 
     void read(State& state, Reader& in, Arena&) const { in.readFixed(state.value); }
 
-    void finish(State& state, Column& to, Arena&) const { appendFixed(to, state.value); }
+    void finish(State& state, Column& to, Arena&) const {
+        to.insertKey(reinterpret_cast<const char*>(&state.value));
+    }
 
 private:
-    static void apply(State& state, const T& value) {
-        if constexpr (operation == Bits::And) state.value = static_cast<T>(state.value & value);
-        if constexpr (operation == Bits::Or) state.value = static_cast<T>(state.value | value);
-        if constexpr (operation == Bits::Xor) state.value = static_cast<T>(state.value ^ value);
+    void apply(State& state, const K& value) const {
+        if (operation_ == Bits::And)
+            state.value = static_cast<K>(state.value & value);
+        else if (operation_ == Bits::Or)
+            state.value = static_cast<K>(state.value | value);
+        else
+            state.value = static_cast<K>(state.value ^ value);
     }
+
+    Bits operation_;
 };
 
-template <Bits operation>
-AggregateFunctionPtr createBits(Signature signature) {
+AggregateFunctionPtr makeBits(Signature signature, Bits operation) {
     expectNoParameters(signature);
     expectArguments(signature, 1);
     const TypePtr argument = signature.arguments[0];
@@ -53,12 +66,15 @@ AggregateFunctionPtr createBits(Signature signature) {
                     argument->name(), signature.name);
     if (!argument->isInteger() && argument->kind() != TypeKind::Bool) failArgumentType(signature);
     AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (std::is_integral_v<T> || std::is_same_v<T, Int128> || std::is_same_v<T, UInt128> ||
-                      std::is_same_v<T, Int256> || std::is_same_v<T, UInt256>)
-            function = std::make_shared<BitOperation<T, operation>>(std::move(signature), argument);
+    dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) {
+        function = std::make_shared<BitOperation<K>>(std::move(signature), argument, operation);
     });
     return function;
+}
+
+template <Bits operation>
+AggregateFunctionPtr createBits(Signature signature) {
+    return makeBits(std::move(signature), operation);
 }
 
 }  // namespace

@@ -207,11 +207,12 @@ AggregateFunctionPtr createOrFill(Signature signature,
 // -- ArgMin, ArgMax ---------------------------------------------------------------------------------
 
 /// The nested function over those rows only whose last argument is the smallest (largest); ties all count.
-template <typename Single, bool is_min>
+template <typename Single>
 class ArgExtreme final : public Wrapper {
 public:
-    ArgExtreme(Signature signature, AggregateFunctionPtr nested)
+    ArgExtreme(Signature signature, AggregateFunctionPtr nested, bool is_min)
         : Wrapper(std::move(signature), nested->resultType(), nested),
+          is_min_(is_min),
           key_offset_((Wrapper::stateSize() + alignof(Single) - 1) / alignof(Single) * alignof(Single)) {}
 
     size_t stateSize() const override {
@@ -239,7 +240,7 @@ public:
         // The key is the last argument; Input takes a fixed place, so it is handed a view that starts there.
         const typename Single::template Input<0> input(arguments + argumentTypes().size() - 1);
         Single& kept = key(place);
-        const bool better = !kept.has() || (is_min ? kept.less(input, row) : kept.greater(input, row));
+        const bool better = !kept.has() || (is_min_ ? kept.less(input, row) : kept.greater(input, row));
         if (better) {
             restart(place);
             kept.set(input, row, arena);
@@ -253,7 +254,7 @@ public:
         Single& kept = key(place);
         const Single& theirs = key(const_cast<char*>(other));
         if (!theirs.has()) return;
-        if (!kept.has() || (is_min ? kept.less(theirs) : kept.greater(theirs))) {
+        if (!kept.has() || (is_min_ ? kept.less(theirs) : kept.greater(theirs))) {
             restart(place);
             kept.set(theirs, arena);
         } else if (!kept.equals(theirs)) {
@@ -280,20 +281,21 @@ private:
         nested().create(place);
     }
 
+    bool is_min_;
     size_t key_offset_;
 };
 
-template <bool is_min>
 AggregateFunctionPtr createArgExtreme(Signature signature,
                                       const std::string& nested_name,
-                                      NestedResolver resolve) {
+                                      NestedResolver resolve,
+                                      bool is_min) {
     expectSomeArguments(signature, is_min ? "ArgMin" : "ArgMax");
     AggregateFunctionPtr nested =
         resolve(nested_name, signature.parameters, withoutLast(signature.arguments));
     const TypePtr key = signature.arguments.back();
     AggregateFunctionPtr function;
     dispatchSingle(*key, [&]<typename Single>(Tag<Single>) {
-        function = std::make_shared<ArgExtreme<Single, is_min>>(std::move(signature), std::move(nested));
+        function = std::make_shared<ArgExtreme<Single>>(std::move(signature), std::move(nested), is_min);
     });
     return function;
 }
@@ -417,13 +419,13 @@ AggregateFunctionPtr createOrDefault(Signature signature,
 AggregateFunctionPtr createArgMinCombinator(Signature signature,
                                             const std::string& nested_name,
                                             NestedResolver resolve) {
-    return createArgExtreme<true>(std::move(signature), nested_name, resolve);
+    return createArgExtreme(std::move(signature), nested_name, resolve, true);
 }
 
 AggregateFunctionPtr createArgMaxCombinator(Signature signature,
                                             const std::string& nested_name,
                                             NestedResolver resolve) {
-    return createArgExtreme<false>(std::move(signature), nested_name, resolve);
+    return createArgExtreme(std::move(signature), nested_name, resolve, false);
 }
 
 AggregateFunctionPtr createResample(Signature signature,

@@ -5,9 +5,9 @@ namespace shardd::aggregates {
 namespace {
 
 /// Rows. Those with NULLs never arrive here.
-class Count final : public AggregateBase<Count, uint64_t, NoInput> {
+class Count final : public QuickAggregate<Count, uint64_t, NoInput> {
 public:
-    using AggregateBase::AggregateBase;
+    using QuickAggregate::QuickAggregate;
 
     static constexpr bool kEmptyIsZero = true;
 

@@ -3,6 +3,7 @@
 
 #include "server/aggregates/binary_form.h"
 #include "server/aggregates/row_hash.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -17,14 +18,14 @@ void expectSome(const Signature& signature) {
 // -- uniqExact --------------------------------------------------------------------------------------
 
 /// How a row becomes a key of the exact set.
-template <typename T>
+template <typename K>
 struct NumberKeys {
-    using Key = KeyOf<T>;
-    FixedInput<T> input;
+    using Key = K;
+    BitsInput<K> input;
 
     explicit NumberKeys(const Column* const* arguments) : input(arguments) {}
 
-    Key key(size_t row, size_t) const { return toKey(input[row]); }
+    Key key(size_t row, size_t) const { return input[row]; }
 };
 
 struct StringKeys {
@@ -46,10 +47,10 @@ struct RowKeys {
 };
 
 template <typename Keys>
-class UniqExact final : public AggregateBase<UniqExact<Keys>, CompactSet<typename Keys::Key>, Keys> {
+class UniqExact final : public QuickAggregate<UniqExact<Keys>, CompactSet<typename Keys::Key>, Keys> {
 public:
     using Set = CompactSet<typename Keys::Key>;
-    using Base = AggregateBase<UniqExact<Keys>, Set, Keys>;
+    using Base = QuickAggregate<UniqExact<Keys>, Set, Keys>;
     using Base::Base;
 
     static constexpr bool kEmptyIsZero = true;
@@ -92,8 +93,8 @@ AggregateFunctionPtr createUniqExact(Signature signature) {
     const TypePtr argument = signature.arguments[0];
     if (signature.arguments.size() == 1 && isNumberKey(*argument)) {
         AggregateFunctionPtr function;
-        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-            function = std::make_shared<UniqExact<NumberKeys<T>>>(std::move(signature), types::uint64());
+        dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) {
+            function = std::make_shared<UniqExact<NumberKeys<K>>>(std::move(signature), types::uint64());
         });
         return function;
     }
@@ -170,14 +171,25 @@ private:
     }
 };
 
-template <typename T>
+template <typename K>
 struct NumberHashes {
-    FixedInput<T> input;
+    BitsInput<K> input;
+    uint64_t sign;  // the top bit of signed integers narrower than a word
 
-    explicit NumberHashes(const Column* const* arguments) : input(arguments) {}
+    NumberHashes(const Column* const* arguments, const Type& type) : input(arguments), sign(signOf(type)) {}
 
     uint32_t hash(size_t row, const RowHash64&) const {
-        return static_cast<uint32_t>(mixHash64(numberKey(input[row])));
+        if constexpr (sizeof(K) <= 8)
+            return static_cast<uint32_t>(mixHash64((uint64_t{input[row]} ^ sign) - sign));
+        else
+            return static_cast<uint32_t>(mixHash64(numberKey(input[row])));
+    }
+
+private:
+    static uint64_t signOf(const Type& type) {
+        if constexpr (sizeof(K) <= 8)
+            if (NumberOrder(type.physical()).isSigned()) return NumberOrder::topBit<K>();
+        return 0;
     }
 };
 
@@ -213,14 +225,21 @@ struct RowHashes {
 };
 
 template <typename Hashes>
-class Uniq final : public AggregateBase<Uniq<Hashes>, UniqState, Hashes> {
+class Uniq final : public QuickAggregate<Uniq<Hashes>, UniqState, Hashes> {
 public:
-    using Base = AggregateBase<Uniq<Hashes>, UniqState, Hashes>;
+    using Base = QuickAggregate<Uniq<Hashes>, UniqState, Hashes>;
 
     Uniq(Signature signature, TypePtr result)
         : Base(std::move(signature), std::move(result)), row_hash_(this->argumentTypes()) {}
 
     static constexpr bool kEmptyIsZero = true;
+
+    Hashes inputOf(const Column* const* arguments) const {
+        if constexpr (std::is_constructible_v<Hashes, const Column* const*, const Type&>)
+            return Hashes(arguments, *this->argumentTypes()[0]);
+        else
+            return Hashes(arguments);
+    }
 
     void addRow(UniqState& state, const Hashes& hashes, size_t row, Arena& arena) const {
         state.insert(hashes.hash(row, row_hash_), arena);
@@ -235,7 +254,7 @@ public:
                   Arena& arena) const override {
         constexpr size_t kFetchState = 16;
         constexpr size_t kFetchSlot = 8;
-        const Hashes input(arguments);
+        const Hashes input = inputOf(arguments);
         uint32_t hashes[kFetchSlot];
         const auto look = [&](size_t i) {
             const uint32_t hash = input.hash(from + i, row_hash_);
@@ -289,8 +308,8 @@ AggregateFunctionPtr createUniq(Signature signature) {
         return std::make_shared<Uniq<RowHashes>>(std::move(signature), types::uint64());
     if (isNumberKey(*argument)) {
         AggregateFunctionPtr function;
-        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-            function = std::make_shared<Uniq<NumberHashes<T>>>(std::move(signature), types::uint64());
+        dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) {
+            function = std::make_shared<Uniq<NumberHashes<K>>>(std::move(signature), types::uint64());
         });
         return function;
     }

@@ -3,6 +3,7 @@
 #include "common/columns/array_column.h"
 #include "server/aggregates/aggregate_base.h"
 #include "server/aggregates/binary_form.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -58,22 +59,25 @@ struct StoredText {
     }
 };
 
-/// How groupArray and its kin keep one value, in three layouts. Each has Element; Input; load(input, row,
-/// arena); keep(element of another state, arena); write, read; append to a column of the values' type.
-template <typename T>
+/// How groupArray and its kin keep one value, in three layouts: by its bits, a String, and anything else.
+/// Each has Element; Input; load(input, row, arena); keep(element of another state, arena); write, read;
+/// append all to a column of the values' type.
+template <typename K>
 struct FixedElements {
-    using Element = T;
-    using Input = FixedInput<T>;
+    using Element = K;
+    using Input = BitsInput<K>;
 
-    static T load(const Input& input, size_t row, Arena&) { return input[row]; }
+    static K load(const Input& input, size_t row, Arena&) { return input[row]; }
 
-    static T keep(const T& element, Arena&) { return element; }
+    static K keep(const K& element, Arena&) { return element; }
 
-    static void write(const T& element, Writer& out) { out.writeFixed(element); }
+    static void write(const K& element, Writer& out) { out.writeFixed(element); }
 
-    static T read(const Type&, Reader& in, Arena&) { return in.readFixed<T>(); }
+    static K read(const Type&, Reader& in, Arena&) { return in.readFixed<K>(); }
 
-    static void append(const T& element, Column& to) { appendFixed(to, element); }
+    static void append(const ArenaArray<K>& elements, const Type& type, Column& to) {
+        appendBits(type.physical(), to, elements.data, elements.size);
+    }
 };
 
 struct TextElements {
@@ -94,8 +98,8 @@ struct TextElements {
         return StoredText::copy(in.readString(), arena);
     }
 
-    static void append(const StoredText& element, Column& to) {
-        static_cast<StringColumn&>(to).insertText(element.view());
+    static void append(const ArenaArray<StoredText>& elements, const Type&, Column& to) {
+        for (const StoredText& element : elements) static_cast<StringColumn&>(to).insertText(element.view());
     }
 };
 
@@ -130,7 +134,9 @@ struct FormElements {
         return StoredText::copy(text, arena);
     }
 
-    static void append(const StoredText& element, Column& to) { to.insertKey(element.data); }
+    static void append(const ArenaArray<StoredText>& elements, const Type&, Column& to) {
+        for (const StoredText& element : elements) to.insertKey(element.data);
+    }
 };
 
 /// Types that groupArray, groupUniqArray, topK … write as raw numbers; all others but String travel as bytes.
@@ -143,7 +149,7 @@ void dispatchElements(const Type& type, Action&& action) {
         return;
     }
     if (isNumberElement(type) &&
-        dispatchPhysical(type.physical(), [&]<typename T>(Tag<T>) { action(Tag<FixedElements<T>>{}); }))
+        dispatchWidth(type.physical(), [&]<typename K>(Tag<K>) { action(Tag<FixedElements<K>>{}); }))
         return;
     action(Tag<FormElements>{});
 }

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "server/aggregates/elements.h"
-#include "server/aggregates/numbers.h"
 
 namespace shardd::aggregates {
 
@@ -31,9 +30,8 @@ void checkConditions(const Signature& signature, size_t from) {
 
 // -- windowFunnel -----------------------------------------------------------------------------------
 
-template <typename T>
 struct FunnelEvent {
-    T time;
+    uint64_t time;
     uint8_t number;  // of the condition, from 1; 0 is a row where none holds (strict modes)
 
     friend bool operator<(const FunnelEvent& a, const FunnelEvent& b) {
@@ -48,23 +46,23 @@ struct FunnelModes {
 };
 
 /// The longest chain of conditions, in their order, within a window of time.
-template <typename T>
-class WindowFunnel final : public AggregateBase<WindowFunnel<T>, ArenaArray<FunnelEvent<T>>, ColumnsInput> {
+class WindowFunnel final : public AggregateBase<WindowFunnel, ArenaArray<FunnelEvent>, ColumnsInput> {
 public:
-    using Event = FunnelEvent<T>;
+    using Event = FunnelEvent;
     using State = ArenaArray<Event>;
-    using Base = AggregateBase<WindowFunnel<T>, State, ColumnsInput>;
 
     WindowFunnel(Signature signature, uint64_t window, FunnelModes modes)
-        : Base(std::move(signature), types::simple(TypeKind::UInt8)),
+        : AggregateBase(std::move(signature), types::simple(TypeKind::UInt8)),
           window_(window),
           modes_(modes),
-          events_(this->argumentTypes().size() - 1) {}
+          events_(argumentTypes().size() - 1),
+          width_(argumentTypes()[0]->width()) {}
 
     static constexpr bool kEmptyIsZero = true;
 
     void addRow(State& state, const ColumnsInput& input, size_t row, Arena& arena) const {
-        const T time = static_cast<const FixedColumn<T>&>(*input.columns[0]).data()[row];
+        uint64_t time = 0;
+        std::memcpy(&time, input.columns[0]->bytesAt(row).data(), width_);
         bool any = false;
         for (size_t event = events_; event > 0; --event) {
             if (!holdsAt(*input.columns[event], row)) continue;
@@ -82,7 +80,7 @@ public:
         out.writeByte(std::is_sorted(state.begin(), state.end()) ? 1 : 0);
         out.writeFixed(uint64_t{state.size});
         for (const Event& event : state) {
-            out.writeFixed(event.time);
+            out.writeBytes(&event.time, width_);
             out.writeByte(event.number);
         }
     }
@@ -91,7 +89,8 @@ public:
         in.readByte();
         const auto count = in.readFixed<uint64_t>();
         for (uint64_t i = 0; i < count; ++i) {
-            const T time = in.readFixed<T>();
+            uint64_t time = 0;
+            in.readBytes(&time, width_);
             const uint8_t number = in.readByte();
             if (number > events_)
                 throw Error(ErrorCode::INCORRECT_DATA, "Wrong event {} in a state of {}", number,
@@ -107,8 +106,8 @@ public:
 
 private:
     struct Chain {
-        T start;
-        T last;
+        uint64_t start;
+        uint64_t last;
     };
 
     uint8_t level(const State& state) const {
@@ -128,8 +127,8 @@ private:
             } else if (modes_.order && started && !chains[i - 1]) {
                 break;
             } else if (chains[i - 1]) {
-                const bool inside =
-                    toDouble(event.time) <= toDouble(chains[i - 1]->start) + static_cast<double>(window_);
+                const bool inside = static_cast<double>(event.time) <=
+                                    static_cast<double>(chains[i - 1]->start) + static_cast<double>(window_);
                 if (inside && !(modes_.increase && !(chains[i - 1]->last < event.time))) {
                     chains[i] = Chain{chains[i - 1]->start, event.time};
                     if (i + 1 == events_) return static_cast<uint8_t>(events_);
@@ -144,6 +143,7 @@ private:
     uint64_t window_;
     FunnelModes modes_;
     size_t events_;
+    size_t width_;  // of a time; states hold it widened
 };
 
 AggregateFunctionPtr createWindowFunnel(Signature signature) {
@@ -172,18 +172,13 @@ AggregateFunctionPtr createWindowFunnel(Signature signature) {
     }
     const auto window = signature.parameters[0].to<uint64_t>();
     const TypePtr time = signature.arguments[0];
-    AggregateFunctionPtr function;
-    if (time->isUnsigned() || time->kind() == TypeKind::Date || time->kind() == TypeKind::DateTime)
-        dispatchPhysical(time->physical(), [&]<typename T>(Tag<T>) {
-            if constexpr (std::is_integral_v<T>)
-                function = std::make_shared<WindowFunnel<T>>(std::move(signature), window, modes);
-        });
-    if (!function)
+    const bool unsigned_word = time->isUnsigned() && time->width() <= 8;
+    if (!unsigned_word && time->kind() != TypeKind::Date && time->kind() != TypeKind::DateTime)
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
                     "Illegal type {} of first argument of aggregate function {}, must be Unsigned Number, "
                     "Date, DateTime",
                     time->name(), signature.name);
-    return function;
+    return std::make_shared<WindowFunnel>(std::move(signature), window, modes);
 }
 
 // -- retention --------------------------------------------------------------------------------------
@@ -225,9 +220,9 @@ AggregateFunctionPtr createRetention(Signature signature) {
 
 // -- maxIntersections -------------------------------------------------------------------------------
 
-template <typename T>
+template <typename Wide>
 struct IntervalEnd {
-    T position;
+    Wide position;
     int64_t change;
 
     friend bool operator<(const IntervalEnd& a, const IntervalEnd& b) {
@@ -235,22 +230,45 @@ struct IntervalEnd {
     }
 };
 
+/// How positions of one type are read, travel and are answered. States hold them widened to Wide.
+template <typename Wide>
+struct PositionForm {
+    size_t width;
+    Wide (*load)(const char* bytes);
+    void (*store)(Wide, char* bytes);
+};
+
+template <typename Wide, typename Stored>
+constexpr PositionForm<Wide> kPositionForm = {
+    sizeof(Stored),
+    [](const char* bytes) {
+        Stored position;
+        std::memcpy(&position, bytes, sizeof(position));
+        return static_cast<Wide>(position);
+    },
+    [](Wide wide, char* bytes) {
+        const auto position = static_cast<Stored>(wide);
+        std::memcpy(bytes, &position, sizeof(position));
+    },
+};
+
 /// How many intervals overlap at most, or where.
-template <typename T, bool gives_position>
+template <typename Wide>
 class MaxIntersections final
-    : public AggregateBase<MaxIntersections<T, gives_position>, ArenaArray<IntervalEnd<T>>, ColumnsInput> {
+    : public AggregateBase<MaxIntersections<Wide>, ArenaArray<IntervalEnd<Wide>>, ColumnsInput> {
 public:
-    using End = IntervalEnd<T>;
+    using End = IntervalEnd<Wide>;
     using State = ArenaArray<End>;
-    using Base = AggregateBase<MaxIntersections<T, gives_position>, State, ColumnsInput>;
-    using Base::Base;
+    using Base = AggregateBase<MaxIntersections<Wide>, State, ColumnsInput>;
+
+    MaxIntersections(Signature signature, TypePtr result, PositionForm<Wide> form, bool gives_position)
+        : Base(std::move(signature), std::move(result)), form_(form), gives_position_(gives_position) {}
 
     static constexpr bool kEmptyIsZero = true;
 
     void addRow(State& state, const ColumnsInput& input, size_t row, Arena& arena) const {
         for (size_t i = 0; i < 2; ++i)
-            state.push({static_cast<const FixedColumn<T>&>(*input.columns[i]).data()[row], i == 0 ? 1 : -1},
-                       arena);
+            state.push({form_.load(input.columns[i]->bytesAt(row).data()), i == 0 ? 1 : -1}, arena);
     }
 
     void mergeStates(State& state, const State& other, Arena& arena) const {
@@ -260,9 +278,10 @@ public:
     void write(const State& state, Writer& out) const {
         out.writeVarUInt(state.size);
         for (const End& end : state) {
-            out.writeFixed(end.position);
             // The pair lies in memory with a gap.
-            for (size_t i = sizeof(T); i < 8; ++i) out.writeByte(0);
+            char bytes[8] = {};
+            form_.store(end.position, bytes);
+            out.writeBytes(bytes, sizeof(bytes));
             out.writeFixed(end.change);
         }
     }
@@ -270,9 +289,9 @@ public:
     void read(State& state, Reader& in, Arena& arena) const {
         const size_t count = readCount(in, kMaxElements, "list of intervals");
         for (size_t i = 0; i < count; ++i) {
-            const T position = in.readFixed<T>();
-            in.skip(8 - sizeof(T));
-            state.push({position, in.readFixed<int64_t>()}, arena);
+            char bytes[8];
+            in.readBytes(bytes, sizeof(bytes));
+            state.push({form_.load(bytes), in.readFixed<int64_t>()}, arena);
         }
     }
 
@@ -280,22 +299,28 @@ public:
         std::sort(state.begin(), state.end());
         int64_t open = 0;
         int64_t most = 0;
-        T position{};
+        Wide position{};
         for (const End& end : state) {
             open += end.change;
             if (open <= most) continue;
             most = open;
             position = end.position;
         }
-        if constexpr (gives_position)
-            appendFixed(to, position);
-        else
+        if (gives_position_) {
+            char bytes[8];
+            form_.store(position, bytes);
+            to.insertKey(bytes);
+        } else {
             appendFixed(to, static_cast<uint64_t>(most));
+        }
     }
+
+private:
+    PositionForm<Wide> form_;
+    bool gives_position_;
 };
 
-template <bool gives_position>
-AggregateFunctionPtr createMaxIntersections(Signature signature) {
+AggregateFunctionPtr makeMaxIntersections(Signature signature, bool gives_position) {
     expectNoParameters(signature);
     expectArguments(signature, 2);
     const TypePtr type = signature.arguments[0];
@@ -305,12 +330,21 @@ AggregateFunctionPtr createMaxIntersections(Signature signature) {
     AggregateFunctionPtr function;
     if (!type->isDecimal())
         dispatchPhysical(type->physical(), [&]<typename T>(Tag<T>) {
-            if constexpr (std::is_arithmetic_v<T>)
-                function = std::make_shared<MaxIntersections<T, gives_position>>(
-                    std::move(signature), gives_position ? type : types::uint64());
+            if constexpr (std::is_arithmetic_v<T>) {
+                using Wide = std::conditional_t<std::is_floating_point_v<T>, double,
+                                                std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+                function = std::make_shared<MaxIntersections<Wide>>(std::move(signature),
+                                                                    gives_position ? type : types::uint64(),
+                                                                    kPositionForm<Wide, T>, gives_position);
+            }
         });
     if (!function) failArgumentType(signature);
     return function;
+}
+
+template <bool gives_position>
+AggregateFunctionPtr createMaxIntersections(Signature signature) {
+    return makeMaxIntersections(std::move(signature), gives_position);
 }
 
 // -- exponentialMovingAverage -----------------------------------------------------------------------

@@ -17,10 +17,10 @@ bool takes(const Single& kept, const Other&... other) {
 
 template <Keep keep, typename Single>
 class Extreme final
-    : public AggregateBase<Extreme<keep, Single>, Single, typename Single::template Input<0>> {
+    : public QuickAggregate<Extreme<keep, Single>, Single, typename Single::template Input<0>> {
 public:
     using Input = typename Single::template Input<0>;
-    using Base = AggregateBase<Extreme<keep, Single>, Single, Input>;
+    using Base = QuickAggregate<Extreme<keep, Single>, Single, Input>;
     using Base::Base;
 
     static constexpr bool kEmptyIsZero = true;
@@ -86,9 +86,13 @@ AggregateFunctionPtr createExtreme(Signature signature) {
     if constexpr (keep == Keep::Min || keep == Keep::Max)
         if (type->kind() == TypeKind::AggregateFunction) failArgumentType(signature);
     AggregateFunctionPtr function;
-    dispatchSingle(*type, [&]<typename Single>(Tag<Single>) {
+    const auto make = [&]<typename Single>(Tag<Single>) {
         function = std::make_shared<Extreme<keep, Single>>(std::move(signature), type);
-    });
+    };
+    if constexpr (keep == Keep::Min || keep == Keep::Max)
+        dispatchSingle(*type, make);
+    else
+        dispatchKept(*type, make);
     return function;
 }
 

@@ -34,13 +34,13 @@ namespace {
 
 /// The values in the order they came; with a limit, the first ones.
 template <typename Elements>
-class GroupArray final : public AggregateBase<GroupArray<Elements>,
-                                              ArenaArray<typename Elements::Element>,
-                                              typename Elements::Input> {
+class GroupArray final : public QuickAggregate<GroupArray<Elements>,
+                                               ArenaArray<typename Elements::Element>,
+                                               typename Elements::Input> {
 public:
     using State = ArenaArray<typename Elements::Element>;
     using Input = typename Elements::Input;
-    using Base = AggregateBase<GroupArray<Elements>, State, Input>;
+    using Base = QuickAggregate<GroupArray<Elements>, State, Input>;
 
     GroupArray(Signature signature, TypePtr result, uint64_t limit)
         : Base(std::move(signature), std::move(result)), limit_(limit) {}
@@ -79,13 +79,7 @@ public:
 
     void finish(State& state, Column& to, Arena&) const {
         auto& array = static_cast<ArrayColumn&>(to);
-        Column& values = array.mutableElements();
-        if constexpr (std::is_same_v<Elements, FixedElements<typename Elements::Element>>) {
-            static_cast<FixedColumn<typename Elements::Element>&>(values).values().append(state.data,
-                                                                                          state.size);
-        } else {
-            for (const auto& element : state) Elements::append(element, values);
-        }
+        Elements::append(state, *this->argumentTypes()[0], array.mutableElements());
         array.endRow();
     }
 
@@ -120,17 +114,17 @@ struct SampleState {
 };
 
 /// Of all values at most `limit`: the last ones (a ring), or a random sample of them.
-template <typename Elements, bool is_last>
-class GroupArrayKept final : public AggregateBase<GroupArrayKept<Elements, is_last>,
+template <typename Elements>
+class GroupArrayKept final : public AggregateBase<GroupArrayKept<Elements>,
                                                   SampleState<typename Elements::Element>,
                                                   typename Elements::Input> {
 public:
     using State = SampleState<typename Elements::Element>;
     using Input = typename Elements::Input;
-    using Base = AggregateBase<GroupArrayKept<Elements, is_last>, State, Input>;
+    using Base = AggregateBase<GroupArrayKept<Elements>, State, Input>;
 
-    GroupArrayKept(Signature signature, TypePtr result, uint64_t limit, uint64_t seed)
-        : Base(std::move(signature), std::move(result)), limit_(limit), seed_(seed) {}
+    GroupArrayKept(Signature signature, TypePtr result, bool is_last, uint64_t limit, uint64_t seed)
+        : Base(std::move(signature), std::move(result)), is_last_(is_last), limit_(limit), seed_(seed) {}
 
     void create(char* place) const override { (new (place) State())->random = SamplerRandom(seed_); }
 
@@ -142,7 +136,7 @@ public:
         if (state.total == 0) {
             for (const auto& element : other.kept) state.kept.push(Elements::keep(element, arena), arena);
             state.total = other.total;
-        } else if (is_last) {
+        } else if (is_last_) {
             // The ring's oldest value first.
             const size_t start = other.kept.size < limit_ ? 0 : other.total % limit_;
             for (size_t i = 0; i < other.kept.size; ++i)
@@ -164,7 +158,7 @@ public:
         out.writeVarUInt(state.kept.size);
         for (const auto& element : state.kept) Elements::write(element, out);
         out.writeFixed(state.total);
-        if (!is_last) out.writeString(state.random.text());
+        if (!is_last_) out.writeString(state.random.text());
     }
 
     void read(State& state, Reader& in, Arena& arena) const {
@@ -175,12 +169,12 @@ public:
         if (state.total < count || (state.total > count && count < limit_))
             throw Error(ErrorCode::INCORRECT_DATA, "Wrong number of values in a state of {}: {} of {}",
                         this->name(), count, state.total);
-        if (!is_last) state.random.parse(in.readString(100));
+        if (!is_last_) state.random.parse(in.readString(100));
     }
 
     void finish(State& state, Column& to, Arena&) const {
         auto& array = static_cast<ArrayColumn&>(to);
-        for (const auto& element : state.kept) Elements::append(element, array.mutableElements());
+        Elements::append(state.kept, *this->argumentTypes()[0], array.mutableElements());
         array.endRow();
     }
 
@@ -189,7 +183,7 @@ private:
     std::optional<size_t> nextPlace(State& state) const {
         const uint64_t before = state.total++;
         if (state.kept.size < limit_) return state.kept.size;
-        if (is_last) return before % limit_;
+        if (is_last_) return before % limit_;
         const uint64_t place = state.random.below(state.total);
         if (place < limit_) return place;
         return std::nullopt;
@@ -215,12 +209,12 @@ private:
             state.kept[static_cast<size_t>(i)] = Elements::keep(other.kept[static_cast<size_t>(i)], arena);
     }
 
+    bool is_last_;
     uint64_t limit_;
     uint64_t seed_;
 };
 
-template <bool is_last>
-AggregateFunctionPtr createGroupArrayKept(Signature signature) {
+AggregateFunctionPtr makeGroupArrayKept(Signature signature, bool is_last) {
     expectArguments(signature, 1);
     const size_t parameters = signature.parameters.size();
     if (is_last && parameters != 1)
@@ -240,10 +234,15 @@ AggregateFunctionPtr createGroupArrayKept(Signature signature) {
     const TypePtr argument = signature.arguments[0];
     AggregateFunctionPtr function;
     dispatchElements(*argument, [&]<typename Elements>(Tag<Elements>) {
-        function = std::make_shared<GroupArrayKept<Elements, is_last>>(std::move(signature),
-                                                                       types::array(argument), limit, seed);
+        function = std::make_shared<GroupArrayKept<Elements>>(std::move(signature), types::array(argument),
+                                                              is_last, limit, seed);
     });
     return function;
+}
+
+template <bool is_last>
+AggregateFunctionPtr createGroupArrayKept(Signature signature) {
+    return makeGroupArrayKept(std::move(signature), is_last);
 }
 
 }  // namespace

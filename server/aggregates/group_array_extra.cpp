@@ -19,6 +19,7 @@ namespace {
 template <typename Elements>
 struct ElementLess {
     const Type* type;
+    NumberOrder order{type->physical()};
 
     bool operator()(const typename Elements::Element& a, const typename Elements::Element& b) const {
         if constexpr (std::is_same_v<Elements, TextElements>) {
@@ -29,7 +30,7 @@ struct ElementLess {
             both->insertKey(b.data);
             return both->compareAt(0, *both, 1, 1) < 0;
         } else {
-            return a < b;
+            return order.less(a, b);
         }
     }
 };
@@ -48,7 +49,7 @@ public:
     GroupArraySorted(Signature signature, TypePtr result, uint64_t limit)
         : Base(std::move(signature), std::move(result)),
           limit_(limit),
-          less_{this->argumentTypes()[0].get()} {}
+          less_{.type = this->argumentTypes()[0].get()} {}
 
     static constexpr bool kEmptyIsZero = true;
 
@@ -62,15 +63,15 @@ public:
 
     void write(const State& state, Writer& out) const {
         out.writeVarUInt(state.size);
-        const MutableColumnPtr one = createColumn(*this->argumentTypes()[0]);
-        for (const Element& element : state) {
-            if constexpr (kRaw) {
-                Elements::write(element, out);
-            } else {
+        if constexpr (kRaw) {
+            for (const Element& element : state) Elements::write(element, out);
+        } else {
+            const Type& type = *this->argumentTypes()[0];
+            const MutableColumnPtr values = createColumn(type);
+            Elements::append(state, type, *values);
+            for (size_t i = 0; i < state.size; ++i) {
                 out.writeByte(1);
-                Elements::append(element, *one);
-                writeBinary(*one, 0, out);
-                one->popBack(1);
+                writeBinary(*values, i, out);
             }
         }
     }
@@ -94,9 +95,11 @@ public:
 
     void finish(State& state, Column& to, Arena&) const {
         auto& array = static_cast<ArrayColumn&>(to);
+        const Type& type = *this->argumentTypes()[0];
         std::vector<Element> sorted(state.begin(), state.end());
         std::sort(sorted.begin(), sorted.end(), less_);
-        for (const Element& element : sorted) Elements::append(element, array.mutableElements());
+        Elements::append(ArenaArray<Element>{sorted.data(), state.size, state.size}, type,
+                         array.mutableElements());
         array.endRow();
     }
 
@@ -277,20 +280,34 @@ AggregateFunctionPtr createGroupArrayInsertAt(Signature signature) {
 
 // -- groupArrayMovingSum, groupArrayMovingAvg -------------------------------------------------------
 
-/// Running sums of all values; the answer takes differences over the window.
-template <typename T, typename S, bool average>
-class MovingSum final : public AggregateBase<MovingSum<T, S, average>, ArenaArray<S>, FixedInput<T>> {
+/// Reads the number in `row` of a column as the type that sums of its type are of.
+template <typename S>
+using SummandReader = S (*)(const Column& column, size_t row);
+
+template <typename T, typename S>
+S summandAt(const Column& column, size_t row) {
+    return convertNumber<S>(static_cast<const FixedColumn<T>&>(column).data()[row]);
+}
+
+/// Running sums of all values; the answer takes differences over the window, and divides them by it for an
+/// average.
+template <typename S>
+class MovingSum final : public AggregateBase<MovingSum<S>, ArenaArray<S>, ColumnsInput> {
 public:
     using State = ArenaArray<S>;
-    using Base = AggregateBase<MovingSum<T, S, average>, State, FixedInput<T>>;
+    using Base = AggregateBase<MovingSum<S>, State, ColumnsInput>;
 
-    MovingSum(Signature signature, TypePtr result, uint64_t window)
-        : Base(std::move(signature), std::move(result)), window_(window) {}
+    MovingSum(Signature signature, TypePtr result, SummandReader<S> reader, bool average, uint64_t window)
+        : Base(std::move(signature), std::move(result)),
+          reader_(reader),
+          average_(average),
+          window_(window) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const FixedInput<T>& input, size_t row, Arena& arena) const {
-        push(state, convertNumber<S>(input[row]), arena);
+    void addRow(State& state, const ColumnsInput& input, size_t row, Arena& arena) const {
+        const S value = reader_(*input.columns[0], row);
+        state.push(state.size ? S(state[state.size - 1] + value) : value, arena);
     }
 
     void mergeStates(State& state, const State& other, Arena& arena) const {
@@ -313,26 +330,25 @@ public:
         const uint64_t window = window_ ? window_ : state.size;
         for (size_t i = 0; i < state.size; ++i) {
             const S sum = i >= window ? state[i] - state[i - window] : state[i];
-            if constexpr (!average)
-                appendFixed(array.mutableElements(), sum);
-            else if constexpr (std::is_same_v<S, double>)
-                appendFixed(array.mutableElements(), sum / static_cast<double>(window));
-            else
-                appendFixed(array.mutableElements(), S(sum / S(static_cast<int64_t>(window))));
+            appendFixed(array.mutableElements(), average_ ? divided(sum, window) : sum);
         }
         array.endRow();
     }
 
 private:
-    static void push(State& state, const S& value, Arena& arena) {
-        state.push(state.size ? S(state[state.size - 1] + value) : value, arena);
+    static S divided(const S& sum, uint64_t window) {
+        if constexpr (std::is_same_v<S, double>)
+            return sum / static_cast<double>(window);
+        else
+            return S(sum / S(static_cast<int64_t>(window)));
     }
 
+    SummandReader<S> reader_;
+    bool average_;
     uint64_t window_;
 };
 
-template <bool average>
-AggregateFunctionPtr createMovingSum(Signature signature) {
+AggregateFunctionPtr makeMovingSum(Signature signature, bool average) {
     expectArguments(signature, 1);
     if (signature.parameters.size() > 1)
         throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -345,15 +361,20 @@ AggregateFunctionPtr createMovingSum(Signature signature) {
     AggregateFunctionPtr function;
     dispatchSum(*argument, [&]<typename T, typename S>(Tag<T>, Tag<S>) {
         if (!average || argument->isDecimal()) {
-            function = std::make_shared<
-                MovingSum<T, S, average && !std::is_same_v<S, uint64_t> && !std::is_same_v<S, int64_t>>>(
-                std::move(signature), types::array(sumType(*argument)), window);
+            // Decimals are summed up in wide integers, and those are divided.
+            function = std::make_shared<MovingSum<S>>(std::move(signature), types::array(sumType(*argument)),
+                                                      summandAt<T, S>, average, window);
         } else {
-            function = std::make_shared<MovingSum<T, double, average>>(
-                std::move(signature), types::array(types::float64()), window);
+            function = std::make_shared<MovingSum<double>>(
+                std::move(signature), types::array(types::float64()), summandAt<T, double>, true, window);
         }
     });
     return function;
+}
+
+template <bool average>
+AggregateFunctionPtr createMovingSum(Signature signature) {
+    return makeMovingSum(std::move(signature), average);
 }
 
 // -- groupArrayIntersect ----------------------------------------------------------------------------

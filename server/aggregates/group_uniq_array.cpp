@@ -11,28 +11,30 @@ namespace {
 /// Small results come in ascending order; ClickHouse's order is that of its hash table.
 constexpr size_t kSortedSize = 4096;
 
-template <typename T>
+template <typename K>
 struct FixedUniq {
-    using Set = CompactSet<KeyOf<T>>;
-    using Input = FixedInput<T>;
+    using Set = CompactSet<K>;
+    using Input = BitsInput<K>;
 
-    static void add(Set& set, const Input& input, size_t row, Arena& arena) {
-        set.insert(toKey(input[row]), arena);
-    }
+    static void add(Set& set, const Input& input, size_t row, Arena& arena) { set.insert(input[row], arena); }
 
     static void write(const Set& set, Writer& out) {
-        set.forEach([&](const KeyOf<T>& key) { out.writeFixed(key); });
+        set.forEach([&](const K& key) { out.writeFixed(key); });
     }
 
     static void readOne(Set& set, const Type&, Reader& in, Arena& arena) {
-        set.insert(in.readFixed<KeyOf<T>>(), arena);
+        set.insert(in.readFixed<K>(), arena);
     }
 
-    static void append(const Set& set, const Type&, Column& to) {
-        PodVector<T>& values = static_cast<FixedColumn<T>&>(to).values();
-        const size_t start = values.size();
-        set.forEach([&](const KeyOf<T>& key) { values.push_back(fromKey<T>(key)); });
-        if (set.size() <= kSortedSize) std::sort(values.begin() + start, values.end());
+    static void append(const Set& set, const Type& type, Column& to) {
+        if (set.size() == 0) return;
+        char* const room = growFixed(type.physical(), to, set.size());
+        char* next = room;
+        set.forEach([&](const K& key) {
+            std::memcpy(next, static_cast<const void*>(&key), sizeof(K));
+            next += sizeof(K);
+        });
+        if (set.size() <= kSortedSize) sortNumbers(type.physical(), room, set.size());
     }
 };
 
@@ -164,8 +166,8 @@ AggregateFunctionPtr createGroupUniqArray(Signature signature) {
     TypePtr result = types::array(argument->kind() == TypeKind::DateTime ? types::dateTime() : argument);
     if (isNumberElement(*argument)) {
         AggregateFunctionPtr function;
-        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-            function = std::make_shared<GroupUniqArray<FixedUniq<T>>>(std::move(signature), std::move(result),
+        dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) {
+            function = std::make_shared<GroupUniqArray<FixedUniq<K>>>(std::move(signature), std::move(result),
                                                                       limit);
         });
         return function;

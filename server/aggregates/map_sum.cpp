@@ -108,14 +108,12 @@ struct MapSpec {
 };
 
 /// Folds arrays of values by the keys beside them.
-template <Fold fold>
-class MapFold final : public AggregateBase<MapFold<fold>, std::unique_ptr<MapEntries>, MapInput> {
+class MapFold final : public AggregateBase<MapFold, std::unique_ptr<MapEntries>, MapInput> {
 public:
     using State = std::unique_ptr<MapEntries>;
-    using Base = AggregateBase<MapFold<fold>, State, MapInput>;
 
-    MapFold(Signature signature, TypePtr result, MapSpec spec)
-        : Base(std::move(signature), std::move(result)), spec_(std::move(spec)) {
+    MapFold(Signature signature, TypePtr result, Fold fold, MapSpec spec)
+        : AggregateBase(std::move(signature), std::move(result)), fold_(fold), spec_(std::move(spec)) {
         for (const TypePtr& type : spec_.values) promoted_.push_back(promoted(type));
     }
 
@@ -184,7 +182,7 @@ public:
         auto& tuple = static_cast<TupleColumn&>(to);
         auto& keys = static_cast<ArrayColumn&>(tuple.mutableElement(0));
         for (size_t i : sorted(state.get())) {
-            if (fold == Fold::Sum && std::ranges::all_of(state->values[i], isZero)) continue;
+            if (fold_ == Fold::Sum && std::ranges::all_of(state->values[i], isZero)) continue;
             keys.mutableElements().insertFrom(*state->keys, i);
             for (size_t j = 0; j < spec_.values.size(); ++j) {
                 Column& values = static_cast<ArrayColumn&>(tuple.mutableElement(j + 1)).mutableElements();
@@ -227,7 +225,7 @@ private:
     void foldInto(Value& kept, const Value& value, size_t column) const {
         if (kept.isNull()) {
             kept = value;
-        } else if constexpr (fold == Fold::Sum) {
+        } else if (fold_ == Fold::Sum) {
             onNumbers(kept, value, [](auto& sum, const auto& other) { sum += other; });
         } else if (takes(kept, value, column)) {
             kept = value;
@@ -238,7 +236,8 @@ private:
         const MutableColumnPtr both = createColumn(*removeNullable(promoted_[column]));
         both->insert(kept);
         both->insert(value);
-        return fold == Fold::Min ? both->compareAt(1, *both, 0, 1) < 0 : both->compareAt(1, *both, 0, -1) > 0;
+        return fold_ == Fold::Min ? both->compareAt(1, *both, 0, 1) < 0
+                                  : both->compareAt(1, *both, 0, -1) > 0;
     }
 
     static std::vector<size_t> sorted(const MapEntries* entries) {
@@ -250,6 +249,7 @@ private:
         return order;
     }
 
+    Fold fold_;
     MapSpec spec_;
     std::vector<TypePtr> promoted_;
 };
@@ -284,8 +284,7 @@ std::unique_ptr<std::vector<std::string>> filterOf(const Signature& signature, c
     return filter;
 }
 
-template <Fold fold, bool overflow, bool filtered>
-AggregateFunctionPtr createMapFold(Signature signature) {
+AggregateFunctionPtr makeMapFold(Signature signature, Fold fold, bool overflow, bool filtered) {
     const std::vector<TypePtr> arrays = arraysOf(signature);
     if (arrays.empty()) {
         if (filtered || overflow)
@@ -293,8 +292,8 @@ AggregateFunctionPtr createMapFold(Signature signature) {
                         "Aggregate function {} requires at least two arguments of Array type or one argument "
                         "of tuple of two arrays",
                         signature.name);
-        constexpr const char* kNested = fold == Fold::Sum ? "sum" : fold == Fold::Min ? "min" : "max";
-        return createMap(std::move(signature), kNested,
+        const char* const nested = fold == Fold::Sum ? "sum" : fold == Fold::Min ? "min" : "max";
+        return createMap(std::move(signature), nested,
                          [](const std::string& name, const std::vector<Value>& parameters,
                             const std::vector<TypePtr>& arguments) {
                              return resolveAggregateFunction(name, parameters, arguments);
@@ -316,8 +315,13 @@ AggregateFunctionPtr createMapFold(Signature signature) {
         results.push_back(types::array(keeps ? bare : sumType(*bare)));
     }
     if (filtered) spec.filter = filterOf(signature, spec.key);
-    return std::make_shared<MapFold<fold>>(std::move(signature), types::tuple(std::move(results)),
-                                           std::move(spec));
+    return std::make_shared<MapFold>(std::move(signature), types::tuple(std::move(results)), fold,
+                                     std::move(spec));
+}
+
+template <Fold fold, bool overflow, bool filtered>
+AggregateFunctionPtr createMapFold(Signature signature) {
+    return makeMapFold(std::move(signature), fold, overflow, filtered);
 }
 
 }  // namespace

@@ -10,17 +10,18 @@ namespace {
 
 /// A random sample of at most 8192 values; exact while there are no more. Its bytes: docs/aggregates.md,
 /// "quantile".
-template <typename T>
+template <typename K>
 struct Reservoir {
+    using Kept = K;
     static constexpr bool kEmptyIsZero = false;
     static constexpr size_t kSize = 8192;
     static constexpr uint64_t kSeed = 123456;
 
-    ArenaArray<T> samples;
+    ArenaArray<K> samples;
     uint64_t total = 0;
     SamplerRandom random{kSeed};
 
-    void add(const T& value, Arena& arena) {
+    void add(const K& value, Arena& arena) {
         ++total;
         if (samples.size < kSize) {
             samples.push(value, arena);
@@ -32,15 +33,15 @@ struct Reservoir {
 
     void merge(const Reservoir& other, Arena& arena) {
         if (other.total <= kSize) {
-            for (const T& value : other.samples) add(value, arena);
+            for (const K& value : other.samples) add(value, arena);
         } else if (total <= kSize) {
-            const ArenaArray<T> mine = samples;
+            const ArenaArray<K> mine = samples;
             samples = {};
             samples.reserve(kSize, arena);
             std::copy(other.samples.begin(), other.samples.end(), samples.data);
             samples.size = other.samples.size;
             total = other.total;
-            for (const T& value : mine) add(value, arena);
+            for (const K& value : mine) add(value, arena);
         } else {
             replaceShare(other);
         }
@@ -50,7 +51,7 @@ struct Reservoir {
         out.writeFixed<uint64_t>(kSize);
         out.writeFixed(total);
         out.writeString(random.text());
-        out.writeBytes(samples.data, samples.size * sizeof(T));
+        out.writeBytes(samples.data, samples.size * sizeof(K));
     }
 
     void read(Reader& in, Arena& arena) {
@@ -60,25 +61,20 @@ struct Reservoir {
         in.readFixed(total);
         random.parse(in.readString(100));
         const uint64_t count = std::min<uint64_t>(total, kSize);
-        for (uint64_t i = 0; i < count; ++i) samples.push(in.readFixed<T>(), arena);
+        for (uint64_t i = 0; i < count; ++i) samples.push(in.readFixed<K>(), arena);
     }
 
-    template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
-        std::sort(samples.begin(), samples.end());
+    void get(const Levels& levels, Answers& answers) {
+        sortNumbers(answers.own(), samples.data, samples.size);
         for (size_t i = 0; i < levels.levels.size(); ++i) {
             if (samples.size == 0)
-                answer(i, emptyOf());
+                answers.nothing(i);
             else
-                answer(i,
-                       interpolated(samples.size, levels.levels[i], [&](size_t at) { return samples[at]; }));
+                answers.number(i, interpolated(answers.own(), samples.data, samples.size, levels.levels[i]));
         }
     }
 
 private:
-    /// NaN for numbers; types without one turn it into their default.
-    static double emptyOf() { return std::numeric_limits<double>::quiet_NaN(); }
-
     void replaceShare(const Reservoir& other) {
         total += other.total;
         const double frequency = static_cast<double>(total) / static_cast<double>(other.total);
@@ -93,13 +89,14 @@ private:
 };
 
 /// The sample is chosen by a hash of the second argument, so that it does not depend on the order of rows.
-template <typename T>
+template <typename K>
 struct DeterministicReservoir {
+    using Kept = K;
     static constexpr bool kEmptyIsZero = true;
     static constexpr size_t kSize = 8192;
 
     struct Sample {
-        T value;
+        K value;
         uint32_t hash;
     };
 
@@ -107,7 +104,7 @@ struct DeterministicReservoir {
     uint64_t total = 0;
     uint32_t skip_degree = 0;
 
-    void add(const T& value, uint64_t determinator, Arena& arena) {
+    void add(const K& value, uint64_t determinator, Arena& arena) {
         ++total;
         insert({value, static_cast<uint32_t>(mixHash64(determinator))}, arena);
     }
@@ -126,11 +123,11 @@ struct DeterministicReservoir {
         out.writeFixed(total);
         for (const Sample& sample : samples) {
             out.writeFixed(sample.value);
-            for (size_t i = sizeof(T); i % 4 != 0; ++i) out.writeByte(0);
+            for (size_t i = sizeof(K); i % 4 != 0; ++i) out.writeByte(0);
             out.writeFixed(sample.hash);
             // As a struct of both lies in memory.
-            if (sizeof(T) >= 8) out.writeFixed<uint32_t>(0);
-            if (sizeof(T) >= 16) out.writeFixed<uint64_t>(0);
+            if (sizeof(K) >= 8) out.writeFixed<uint32_t>(0);
+            if (sizeof(K) >= 16) out.writeFixed<uint64_t>(0);
         }
     }
 
@@ -140,25 +137,26 @@ struct DeterministicReservoir {
             throw Error(ErrorCode::TOO_LARGE_ARRAY_SIZE, "Too large sample in an aggregate state: {}", count);
         in.readFixed(total);
         for (uint64_t i = 0; i < count; ++i) {
-            Sample sample{in.readFixed<T>(), 0};
-            in.skip((4 - sizeof(T) % 4) % 4);
+            Sample sample{in.readFixed<K>(), 0};
+            in.skip((4 - sizeof(K) % 4) % 4);
             in.readFixed(sample.hash);
-            if (sizeof(T) >= 8) in.skip(4);
-            if (sizeof(T) >= 16) in.skip(8);
+            if (sizeof(K) >= 8) in.skip(4);
+            if (sizeof(K) >= 16) in.skip(8);
             insert(sample, arena);
         }
     }
 
-    template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
-        std::sort(samples.begin(), samples.end(),
-                  [](const Sample& a, const Sample& b) { return a.value < b.value; });
+    void get(const Levels& levels, Answers& answers) {
+        std::vector<K> values;
+        values.reserve(samples.size);
+        for (const Sample& sample : samples) values.push_back(sample.value);
+        sortNumbers(answers.own(), values.data(), values.size());
         for (size_t i = 0; i < levels.levels.size(); ++i) {
-            if (samples.size == 0)
-                answer(i, std::numeric_limits<double>::quiet_NaN());
+            if (values.empty())
+                answers.nothing(i);
             else
-                answer(i, interpolated(samples.size, levels.levels[i],
-                                       [&](size_t at) { return samples[at].value; }));
+                answers.number(i,
+                               interpolated(answers.own(), values.data(), values.size(), levels.levels[i]));
         }
     }
 

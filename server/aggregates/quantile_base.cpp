@@ -48,4 +48,29 @@ void checkQuantileArguments(const Signature& signature, bool weighted, bool deci
                     signature.name, weight.name());
 }
 
+TypePtr quantileAnswer(const TypePtr& argument, QuantileResult numbers) {
+    if (numbers == QuantileResult::Own || argument->isDecimal() || argument->isDateOrTime()) return argument;
+    return types::simple(numbers == QuantileResult::Float32 ? TypeKind::Float32 : TypeKind::Float64);
+}
+
+void Answers::nothing(size_t i) {
+    if (NumberOrder(result_).isFloat())
+        number(i, std::numeric_limits<double>::quiet_NaN());
+    else
+        std::memset(room_ + i * width_, 0, width_);
+}
+
+double interpolated(Physical physical, const void* values, size_t count, double level) {
+    const auto at = [&](size_t i) {
+        return numberOf(physical, static_cast<const char*>(values) + i * widthOf(physical));
+    };
+    const double position =
+        std::max(0.0, std::min(static_cast<double>(count) - 1, level * (static_cast<double>(count) - 1)));
+    const auto left = static_cast<size_t>(position);
+    if (left + 1 >= count) return at(left);
+    const double right_share = position - static_cast<double>(left);
+    const double left_share = static_cast<double>(left + 1) - position;
+    return at(left) * left_share + at(left + 1) * right_share;
+}
+
 }  // namespace shardd::aggregates

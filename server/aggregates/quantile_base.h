@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "server/aggregates/elements.h"
-#include "server/aggregates/numbers.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -36,35 +36,83 @@ struct WeightInput {
     }
 };
 
-template <typename T, bool weighted>
-struct QuantileInput {
-    FixedInput<T> values;
-    WeightInput weights;
+/// Takes a function's answers for one group, in any order, into the column of results or of an array's
+/// elements.
+class Answers {
+public:
+    /// Values of `own` type answered as `result`: the same type, Float32 or Float64.
+    Answers(Physical own, Physical result, Column& elements, size_t count)
+        : own_(own), result_(result), width_(widthOf(result)), room_(growFixed(result, elements, count)) {}
 
-    explicit QuantileInput(const Column* const* arguments)
-        : values(arguments), weights(*arguments[weighted ? 1 : 0]) {}
+    void number(size_t i, double number) { storeNumber(result_, number, room_ + i * width_); }
+
+    /// One of the values itself; the result must be of their type.
+    void value(size_t i, const void* value) { std::memcpy(room_ + i * width_, value, width_); }
+
+    /// What a quantile of nothing is: NaN where there is one.
+    void nothing(size_t i);
+
+    /// The type of the values that are answered about.
+    Physical own() const { return own_; }
+
+private:
+    Physical own_;
+    Physical result_;
+    size_t width_;
+    char* room_;
 };
 
-/// Any of the quantile functions: over State, whose values are T and whose answers are R, or T where `own` says so.
-/// State has add(value, arena) or add(value, weight, arena); merge(other, arena); write(out); read(in,
-/// arena); and get(levels, answer) that calls answer(index, value) for each level, in any order.
-/// `many` answers with an array. Neither is a template parameter, which would double what is compiled.
-template <typename State, typename T, typename R, bool weighted>
-class Quantile final
-    : public AggregateBase<Quantile<State, T, R, weighted>, State, QuantileInput<T, weighted>> {
-public:
-    using Input = QuantileInput<T, weighted>;
-    using Base = AggregateBase<Quantile<State, T, R, weighted>, State, Input>;
+/// The values and weights of a batch: as bits for states that keep bits, as doubles for states that keep
+/// sketches.
+template <typename Values>
+struct QuantileInput {
+    Values values;
+    WeightInput weights;
+};
 
-    Quantile(Signature signature, TypePtr result, Levels levels, bool many, bool own)
-        : Base(std::move(signature), std::move(result)), levels_(std::move(levels)), many_(many), own_(own) {}
+/// Any of the quantile functions: over State, which has `using Kept`, the type of the values it takes: bits
+/// of their width, or double; add(value, arena) or add(value, weight, arena); merge(other, arena);
+/// write(out); read(in, arena); and get(levels, answers). `many` answers with an array. Neither that nor the
+/// type of values and answers is a template parameter, which would multiply what is compiled.
+template <typename State, bool weighted>
+class Quantile final
+    : public AggregateBase<Quantile<State, weighted>,
+                           State,
+                           QuantileInput<std::conditional_t<std::is_same_v<typename State::Kept, double>,
+                                                            NumbersInput,
+                                                            BitsInput<typename State::Kept>>>> {
+public:
+    using Kept = typename State::Kept;
+    static constexpr bool kNumbers = std::is_same_v<Kept, double>;
+    using Input = QuantileInput<std::conditional_t<kNumbers, NumbersInput, BitsInput<Kept>>>;
+    using Base = AggregateBase<Quantile<State, weighted>, State, Input>;
+
+    Quantile(Signature signature, TypePtr result, Levels levels, bool many)
+        : Base(std::move(signature), std::move(result)),
+          levels_(std::move(levels)),
+          many_(many),
+          own_(this->argumentTypes()[0]->physical()),
+          answered_((many ? *this->resultType()->child() : *this->resultType()).physical()),
+          order_(own_),
+          reader_(numberReader(own_)) {}
 
     static constexpr bool kEmptyIsZero = State::kEmptyIsZero;
 
+    Input inputOf(const Column* const* arguments) const {
+        const WeightInput weights(*arguments[weighted ? 1 : 0]);
+        if constexpr (kNumbers)
+            return {NumbersInput(*arguments[0], reader_), weights};
+        else
+            return {BitsInput<Kept>(arguments), weights};
+    }
+
     void addRow(State& state, const Input& input, size_t row, Arena& arena) const {
-        const T& value = input.values[row];
-        if constexpr (std::is_floating_point_v<T>)
+        const Kept value = input.values[row];
+        if constexpr (kNumbers) {
             if (std::isnan(value)) return;
+        } else {
+            if (order_.isNaN(value)) return;
+        }
         if constexpr (weighted)
             state.add(value, input.weights[row], arena);
         else
@@ -79,88 +127,61 @@ public:
 
     void finish(State& state, Column& to, Arena&) const {
         auto* array = many_ ? &static_cast<ArrayColumn&>(to) : nullptr;
-        Column& elements = array ? array->mutableElements() : to;
-        T* const own = own_ ? grown<T>(elements) : nullptr;
-        R* const answers = own_ ? nullptr : grown<R>(elements);
-        state.get(levels_, [&](size_t i, const auto& value) {
-            if (own)
-                own[i] = convertNumber<T>(value);
-            else
-                answers[i] = convertNumber<R>(value);
-        });
+        Answers answers(own_, answered_, array ? array->mutableElements() : to, levels_.levels.size());
+        state.get(levels_, answers);
         if (array) array->endRow();
     }
 
 private:
-    /// Room for one answer a level at the column's end.
-    template <typename A>
-    A* grown(Column& elements) const {
-        PodVector<A>& values = static_cast<FixedColumn<A>&>(elements).values();
-        values.resize(values.size() + levels_.levels.size());
-        return values.data() + values.size() - levels_.levels.size();
-    }
-
     Levels levels_;
     bool many_;
-    bool own_;
+    Physical own_;
+    Physical answered_;
+    NumberOrder order_;
+    NumberReader reader_;
 };
 
-/// What quantiles of nothing are: NaN where there is one.
-template <typename R>
-R emptyQuantile() {
-    if constexpr (std::is_floating_point_v<R>) return std::numeric_limits<R>::quiet_NaN();
-    return R{};
-}
-
-/// Which argument types a quantile function takes, and what it gives for them.
+/// What a quantile function gives for numbers.
 enum class QuantileResult { Float64, Float32, Own };
 
 /// Numbers, Decimals, Date, DateTime, DateTime64: 43 for anything else, and for weights that are not unsigned
 /// integers.
 void checkQuantileArguments(const Signature& signature, bool weighted, bool decimals = true);
 
-/// Decimals, dates and times answer in their own type whatever numbers do.
-inline bool answersInOwnType(const Type& type) { return type.isDecimal() || type.isDateOrTime(); }
+/// The type of one answer. Decimals, dates and times answer in their own type whatever numbers do.
+TypePtr quantileAnswer(const TypePtr& argument, QuantileResult numbers);
 
-template <template <typename> typename StateOf, bool weighted, QuantileResult numbers>
-AggregateFunctionPtr makeQuantile(Signature signature, Levels levels, bool many) {
-    const TypePtr argument = signature.arguments[0];
+/// StateOf<K> over the bits of values.
+template <template <typename> typename StateOf, bool weighted>
+AggregateFunctionPtr makeQuantile(Signature signature, TypePtr answer, Levels levels, bool many) {
     AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (kIsNumber<T> && !std::is_same_v<T, BFloat16>) {
-            using R = std::conditional_t<numbers == QuantileResult::Float64, double,
-                                         std::conditional_t<numbers == QuantileResult::Float32, float, T>>;
-            const bool own = numbers == QuantileResult::Own || answersInOwnType(*argument);
-            const TypePtr result =
-                own ? argument
-                    : types::simple(numbers == QuantileResult::Float32 ? TypeKind::Float32 : TypeKind::Float64);
-            function = std::make_shared<Quantile<StateOf<T>, T, R, weighted>>(
-                std::move(signature), many ? types::array(result) : result, std::move(levels), many, own);
-        }
+    dispatchWidth(signature.arguments[0]->physical(), [&]<typename K>(Tag<K>) {
+        function = std::make_shared<Quantile<StateOf<K>, weighted>>(
+            std::move(signature), many ? types::array(answer) : answer, std::move(levels), many);
     });
     return function;
 }
 
-/// The factory of a family member: all of its parameters are levels.
-template <template <typename> typename StateOf, bool weighted, bool many, QuantileResult numbers, auto member = 0>
-AggregateFunctionPtr createQuantile(Signature signature) {
+template <template <typename> typename StateOf, bool weighted>
+AggregateFunctionPtr createQuantileOf(Signature signature, bool many, QuantileResult numbers, int member) {
     checkQuantileArguments(signature, weighted);
     Levels levels = parseLevels(signature, signature.parameters, many);
-    levels.member = static_cast<int>(member);
-    return makeQuantile<StateOf, weighted, numbers>(std::move(signature), std::move(levels), many);
+    levels.member = member;
+    TypePtr answer = quantileAnswer(signature.arguments[0], numbers);
+    return makeQuantile<StateOf, weighted>(std::move(signature), std::move(answer), std::move(levels), many);
 }
 
-/// Interpolates between the neighbours of position level * (n - 1) of values that `at` gives in ascending
-/// order.
-template <typename At>
-double interpolated(size_t count, double level, At&& at) {
-    const double position =
-        std::max(0.0, std::min(static_cast<double>(count) - 1, level * (static_cast<double>(count) - 1)));
-    const auto left = static_cast<size_t>(position);
-    if (left + 1 >= count) return toDouble(at(left));
-    const double right_share = position - static_cast<double>(left);
-    const double left_share = static_cast<double>(left + 1) - position;
-    return toDouble(at(left)) * left_share + toDouble(at(left + 1)) * right_share;
+/// The factory of a family member: all of its parameters are levels.
+template <template <typename> typename StateOf,
+          bool weighted,
+          bool many,
+          QuantileResult numbers,
+          auto member = 0>
+AggregateFunctionPtr createQuantile(Signature signature) {
+    return createQuantileOf<StateOf, weighted>(std::move(signature), many, numbers, static_cast<int>(member));
 }
+
+/// Interpolates between the neighbours of position level * (n - 1) of `count` values in ascending order.
+double interpolated(Physical physical, const void* values, size_t count, double level);
 
 }  // namespace shardd::aggregates

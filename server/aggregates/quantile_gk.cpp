@@ -7,37 +7,38 @@ namespace shardd::aggregates {
 
 namespace {
 
-template <typename T>
+template <typename K>
 struct GKSample {
-    T value;
+    K value;
     int64_t gap;    // rows that this sample stands for
     int64_t delta;  // how uncertain its rank is
 };
 
 /// Greenwald's and Khanna's summary: ranks are off by at most `error` times the rows.
-template <typename T>
+template <typename K>
 struct GKSummary {
     static constexpr size_t kCompressThreshold = 10000;
     static constexpr size_t kBufferSize = 50000;
 
-    std::vector<GKSample<T>, CountedAllocator<GKSample<T>>> samples;
-    std::vector<T, CountedAllocator<T>> buffer;
+    std::vector<GKSample<K>, CountedAllocator<GKSample<K>>> samples;
+    std::vector<K, CountedAllocator<K>> buffer;
     int64_t count = 0;  // without those in the buffer
 
-    void add(const T& value, double error) {
+    void add(const K& value, double error, Physical physical) {
         buffer.push_back(value);
-        if (buffer.size() >= kBufferSize) flush(error);
+        if (buffer.size() >= kBufferSize) flush(error, physical);
     }
 
     /// The buffer sorted into the samples.
-    void flush(double error) {
+    void flush(double error, Physical physical) {
         if (buffer.empty()) return;
-        std::sort(buffer.begin(), buffer.end());
-        std::vector<GKSample<T>, CountedAllocator<GKSample<T>>> joined;
+        const NumberOrder order(physical);
+        sortNumbers(physical, buffer.data(), buffer.size());
+        std::vector<GKSample<K>, CountedAllocator<GKSample<K>>> joined;
         joined.reserve(samples.size() + buffer.size());
         size_t sample = 0;
         for (size_t i = 0; i < buffer.size(); ++i) {
-            while (sample < samples.size() && samples[sample].value <= buffer[i])
+            while (sample < samples.size() && !order.less(buffer[i], samples[sample].value))
                 joined.push_back(samples[sample++]);
             ++count;
             const bool at_end = joined.empty() || (i + 1 == buffer.size() && sample == samples.size());
@@ -55,9 +56,9 @@ struct GKSummary {
     void compress(double error) {
         if (samples.size() < 3) return;
         const double threshold = 2 * error * static_cast<double>(count);
-        std::vector<GKSample<T>, CountedAllocator<GKSample<T>>> kept = {samples.back()};
+        std::vector<GKSample<K>, CountedAllocator<GKSample<K>>> kept = {samples.back()};
         for (size_t i = samples.size() - 1; i-- > 1;) {
-            GKSample<T>& head = kept.back();
+            GKSample<K>& head = kept.back();
             if (static_cast<double>(samples[i].gap + head.gap + head.delta) < threshold)
                 head.gap += samples[i].gap;
             else
@@ -68,70 +69,74 @@ struct GKSummary {
         samples = std::move(kept);
     }
 
-    void merge(const GKSummary& other, double error) {
-        for (const T& value : other.buffer) add(value, error);
+    void merge(const GKSummary& other, double error, Physical physical) {
+        for (const K& value : other.buffer) add(value, error, physical);
         if (other.samples.empty()) return;
-        flush(error);
-        std::vector<GKSample<T>, CountedAllocator<GKSample<T>>> joined;
+        flush(error, physical);
+        std::vector<GKSample<K>, CountedAllocator<GKSample<K>>> joined;
         joined.reserve(samples.size() + other.samples.size());
         std::merge(samples.begin(), samples.end(), other.samples.begin(), other.samples.end(),
                    std::back_inserter(joined),
-                   [](const GKSample<T>& a, const GKSample<T>& b) { return a.value < b.value; });
+                   [order = NumberOrder(physical)](const GKSample<K>& a, const GKSample<K>& b) {
+                       return order.less(a.value, b.value);
+                   });
         samples = std::move(joined);
         count += other.count;
         if (samples.size() >= kCompressThreshold) compress(error);
     }
 
-    T at(double level) const {
-        if (samples.empty()) return emptyQuantile<T>();
+    /// nullptr when there is nothing.
+    const K* at(double level) const {
+        if (samples.empty()) return nullptr;
         double uncertainty = 0;
-        for (const GKSample<T>& sample : samples)
+        for (const GKSample<K>& sample : samples)
             uncertainty = std::max(uncertainty, static_cast<double>(sample.gap + sample.delta) / 2);
         const double rank = std::ceil(level * static_cast<double>(count));
         double least_rank = 0;
-        for (const GKSample<T>& sample : samples) {
+        for (const GKSample<K>& sample : samples) {
             least_rank += static_cast<double>(sample.gap);
             const double most_rank = least_rank + static_cast<double>(sample.delta);
-            if (most_rank - uncertainty <= rank && rank <= least_rank + uncertainty) return sample.value;
+            if (most_rank - uncertainty <= rank && rank <= least_rank + uncertainty) return &sample.value;
         }
-        return samples.back().value;
+        return &samples.back().value;
     }
 };
 
-template <typename T>
-class QuantileGK final : public AggregateBase<QuantileGK<T>, std::unique_ptr<GKSummary<T>>, FixedInput<T>> {
+template <typename K>
+class QuantileGK final : public AggregateBase<QuantileGK<K>, std::unique_ptr<GKSummary<K>>, BitsInput<K>> {
 public:
-    using State = std::unique_ptr<GKSummary<T>>;
-    using Base = AggregateBase<QuantileGK<T>, State, FixedInput<T>>;
+    using State = std::unique_ptr<GKSummary<K>>;
+    using Base = AggregateBase<QuantileGK<K>, State, BitsInput<K>>;
 
     QuantileGK(Signature signature, TypePtr result, uint64_t accuracy, Levels levels, bool many)
         : Base(std::move(signature), std::move(result)),
           error_(1.0 / static_cast<double>(accuracy)),
           levels_(std::move(levels)),
-          many_(many) {}
+          many_(many),
+          physical_(this->argumentTypes()[0]->physical()),
+          order_(physical_) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const FixedInput<T>& input, size_t row, Arena&) const {
-        if constexpr (std::is_floating_point_v<T>)
-            if (std::isnan(input[row])) return;
-        of(state).add(input[row], error_);
+    void addRow(State& state, const BitsInput<K>& input, size_t row, Arena&) const {
+        const K value = input[row];
+        if (!order_.isNaN(value)) of(state).add(value, error_, physical_);
     }
 
     void mergeStates(State& state, const State& other, Arena&) const {
-        if (other) of(state).merge(*other, error_);
+        if (other) of(state).merge(*other, error_, physical_);
     }
 
     void write(const State& state, Writer& out) const {
-        GKSummary<T> summary;
+        GKSummary<K> summary;
         if (state) summary = *state;
-        summary.flush(error_);
+        summary.flush(error_, physical_);
         summary.compress(error_);
-        out.writeFixed(uint64_t{GKSummary<T>::kCompressThreshold});
+        out.writeFixed(uint64_t{GKSummary<K>::kCompressThreshold});
         out.writeFixed(error_);
         out.writeFixed(summary.count);
         out.writeFixed(uint64_t{summary.samples.size()});
-        for (const GKSample<T>& sample : summary.samples) {
+        for (const GKSample<K>& sample : summary.samples) {
             out.writeFixed(sample.value);
             out.writeFixed(sample.gap);
             out.writeFixed(sample.delta);
@@ -140,11 +145,11 @@ public:
 
     void read(State& state, Reader& in, Arena&) const {
         in.skip(sizeof(uint64_t) + sizeof(double));
-        GKSummary<T>& summary = of(state);
+        GKSummary<K>& summary = of(state);
         in.readFixed(summary.count);
         const auto size = in.readFixed<uint64_t>();
         for (uint64_t i = 0; i < size; ++i) {
-            GKSample<T> sample;
+            GKSample<K> sample;
             in.readFixed(sample.value);
             in.readFixed(sample.gap);
             in.readFixed(sample.delta);
@@ -153,30 +158,34 @@ public:
     }
 
     void finish(State& state, Column& to, Arena&) const {
-        GKSummary<T>& summary = of(state);
-        summary.flush(error_);
-        if (many_) {
-            auto& array = static_cast<ArrayColumn&>(to);
-            for (double level : levels_.levels) appendFixed(array.mutableElements(), summary.at(level));
-            array.endRow();
-        } else {
-            appendFixed(to, summary.at(levels_.levels[0]));
+        GKSummary<K>& summary = of(state);
+        summary.flush(error_, physical_);
+        auto* array = many_ ? &static_cast<ArrayColumn&>(to) : nullptr;
+        const size_t count = many_ ? levels_.levels.size() : 1;
+        Answers answers(physical_, physical_, array ? array->mutableElements() : to, count);
+        for (size_t i = 0; i < count; ++i) {
+            if (const K* value = summary.at(levels_.levels[i]))
+                answers.value(i, value);
+            else
+                answers.nothing(i);
         }
+        if (array) array->endRow();
     }
 
 private:
-    static GKSummary<T>& of(State& state) {
-        if (!state) state = std::make_unique<GKSummary<T>>();
+    static GKSummary<K>& of(State& state) {
+        if (!state) state = std::make_unique<GKSummary<K>>();
         return *state;
     }
 
     double error_;
     Levels levels_;
     bool many_;
+    Physical physical_;
+    NumberOrder order_;
 };
 
-template <bool many>
-AggregateFunctionPtr createQuantileGK(Signature signature) {
+AggregateFunctionPtr makeQuantileGK(Signature signature, bool many) {
     checkQuantileArguments(signature, false);
     if (signature.parameters.empty())
         throw Error(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -193,13 +202,17 @@ AggregateFunctionPtr createQuantileGK(Signature signature) {
     Levels levels = parseLevels(signature, std::span(signature.parameters).subspan(1), many);
     const TypePtr argument = signature.arguments[0];
     AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (kIsNumber<T> && !std::is_same_v<T, BFloat16>)
-            function = std::make_shared<QuantileGK<T>>(
-                std::move(signature), many ? types::array(argument) : argument,
-                static_cast<uint64_t>(accuracy), std::move(levels), many);
+    dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) {
+        function =
+            std::make_shared<QuantileGK<K>>(std::move(signature), many ? types::array(argument) : argument,
+                                            static_cast<uint64_t>(accuracy), std::move(levels), many);
     });
     return function;
+}
+
+template <bool many>
+AggregateFunctionPtr createQuantileGK(Signature signature) {
+    return makeQuantileGK(std::move(signature), many);
 }
 
 }  // namespace

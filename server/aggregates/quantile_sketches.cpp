@@ -17,6 +17,7 @@ struct Centroid {
 
 /// Centroids whose weights are small near the ends, so that outer quantiles are exact.
 struct TDigest {
+    using Kept = double;
     static constexpr bool kEmptyIsZero = true;
     static constexpr float kEpsilon = 0.01F;
     static constexpr size_t kMaxCentroids = 2048;
@@ -27,12 +28,10 @@ struct TDigest {
     float count = 0;
     uint32_t unmerged = 0;
 
-    template <typename T>
-    void add(const T& value, Arena& arena) { addCentroid({static_cast<float>(toDouble(value)), 1}, arena); }
+    void add(double value, Arena& arena) { addCentroid({static_cast<float>(value), 1}, arena); }
 
-    template <typename T>
-    void add(const T& value, uint64_t weight, Arena& arena) {
-        if (weight > 0) addCentroid({static_cast<float>(toDouble(value)), static_cast<float>(weight)}, arena);
+    void add(double value, uint64_t weight, Arena& arena) {
+        if (weight > 0) addCentroid({static_cast<float>(value), static_cast<float>(weight)}, arena);
     }
 
     void merge(const TDigest& other, Arena& arena) {
@@ -62,10 +61,9 @@ struct TDigest {
         compress();
     }
 
-    template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
+    void get(const Levels& levels, Answers& answers) {
         compress();
-        for (size_t i = 0; i < levels.levels.size(); ++i) answer(i, at(levels.levels[i]));
+        for (size_t i = 0; i < levels.levels.size(); ++i) answers.number(i, at(levels.levels[i]));
     }
 
 private:
@@ -153,6 +151,7 @@ private:
 /// Milliseconds up to 30 seconds: all values while they are few, then a histogram. The numbers are the
 /// wire's.
 struct Timing {
+    using Kept = double;
     static constexpr bool kEmptyIsZero = true;
     static constexpr uint16_t kMax = 30000;
     static constexpr size_t kTinySize = 31;
@@ -168,13 +167,11 @@ struct Timing {
     uint64_t* buckets = nullptr;
     uint64_t count = 0;  // of the histogram; values of kMax and more are in no bucket
 
-    template <typename T>
-    void add(const T& value, Arena& arena) { add(value, 1, arena); }
+    void add(double value, Arena& arena) { add(value, 1, arena); }
 
-    template <typename T>
-    void add(const T& value, uint64_t weight, Arena& arena) {
-        if (value < T{}) return;
-        const uint16_t clipped = toDouble(value) < kMax ? convertNumber<uint16_t>(value) : kMax;
+    void add(double value, uint64_t weight, Arena& arena) {
+        if (value < 0) return;
+        const uint16_t clipped = value < kMax ? static_cast<uint16_t>(value) : kMax;
         if (!buckets && values.size + weight >= kListSize) becomeHistogram(arena);
         if (buckets) {
             count += weight;
@@ -246,10 +243,9 @@ struct Timing {
         }
     }
 
-    template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
+    void get(const Levels& levels, Answers& answers) {
         if (!buckets) std::sort(values.begin(), values.end());
-        for (size_t i = 0; i < levels.levels.size(); ++i) answer(i, at(levels.levels[i]));
+        for (size_t i = 0; i < levels.levels.size(); ++i) answers.number(i, at(levels.levels[i]));
     }
 
 private:
@@ -332,16 +328,15 @@ struct Bucket16Traits {
 
 /// Counts by the upper half of a Float32.
 struct BFloat16Counts {
+    using Kept = double;
     static constexpr bool kEmptyIsZero = true;
 
     CompactSet<Bucket16, Bucket16Traits> buckets;
 
-    template <typename T>
-    void add(const T& value, Arena& arena) { add(value, 1, arena); }
+    void add(double value, Arena& arena) { add(value, 1, arena); }
 
-    template <typename T>
-    void add(const T& value, uint64_t weight, Arena& arena) {
-        const auto wide = std::bit_cast<uint32_t>(static_cast<float>(toDouble(value)));
+    void add(double value, uint64_t weight, Arena& arena) {
+        const auto wide = std::bit_cast<uint32_t>(static_cast<float>(value));
         addBucket({static_cast<uint16_t>(wide >> 16), weight}, arena);
     }
 
@@ -365,8 +360,7 @@ struct BFloat16Counts {
         }
     }
 
-    template <typename Answer>
-    void get(const Levels& levels, Answer&& answer) {
+    void get(const Levels& levels, Answers& answers) {
         std::vector<std::pair<float, uint64_t>> sorted;
         uint64_t sum = 0;
         buckets.forEachNonZero([&](const Bucket16& bucket) {
@@ -378,13 +372,13 @@ struct BFloat16Counts {
         double accumulated = 0;
         for (size_t i : levels.ascending) {
             if (sorted.empty()) {
-                answer(i, std::numeric_limits<double>::quiet_NaN());
+                answers.nothing(i);
                 continue;
             }
             const double threshold = std::ceil(static_cast<double>(sum) * levels.levels[i]);
             while (at < sorted.size() && accumulated + static_cast<double>(sorted[at].second) < threshold)
                 accumulated += static_cast<double>(sorted[at++].second);
-            answer(i, sorted[std::min(at, sorted.size() - 1)].first);
+            answers.number(i, sorted[std::min(at, sorted.size() - 1)].first);
         }
     }
 
@@ -399,36 +393,27 @@ private:
 
 // -- creation ---------------------------------------------------------------------------------------
 
-// The sketches are the same whatever is added to them.
-template <typename T>
-using TDigestOf = TDigest;
-template <typename T>
-using BFloat16CountsOf = BFloat16Counts;
-
-/// Sketches keep floats, so that Decimals are refused; so are dates but by TDigest and Timing.
-template <template <typename> typename StateOf, bool weighted, bool many, QuantileResult numbers>
-AggregateFunctionPtr createSketch(Signature signature) {
-    checkQuantileArguments(signature, weighted, false);
+template <typename State, bool weighted>
+AggregateFunctionPtr makeSketch(Signature signature, bool many, TypePtr answer) {
     Levels levels = parseLevels(signature, signature.parameters, many);
-    return makeQuantile<StateOf, weighted, numbers>(std::move(signature), std::move(levels), many);
+    return std::make_shared<Quantile<State, weighted>>(
+        std::move(signature), many ? types::array(answer) : answer, std::move(levels), many);
 }
 
-/// Timing answers in Float32 even for dates.
+/// Sketches keep floats, so that Decimals are refused; so are dates but by TDigest and Timing.
+template <typename State, bool weighted, bool many, QuantileResult numbers>
+AggregateFunctionPtr createSketch(Signature signature) {
+    checkQuantileArguments(signature, weighted, false);
+    TypePtr answer = quantileAnswer(signature.arguments[0], numbers);
+    return makeSketch<State, weighted>(std::move(signature), many, std::move(answer));
+}
+
+/// Timing answers in Float32 even for dates, and takes no wide integers.
 template <bool weighted, bool many>
 AggregateFunctionPtr createTiming(Signature signature) {
     checkQuantileArguments(signature, weighted, false);
-    Levels levels = parseLevels(signature, signature.parameters, many);
-    const TypePtr argument = signature.arguments[0];
-    TypePtr result = types::simple(TypeKind::Float32);
-    if (many) result = types::array(result);
-    AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (std::is_arithmetic_v<T>)
-            function = std::make_shared<Quantile<Timing, T, float, weighted>>(
-                std::move(signature), std::move(result), std::move(levels), many, false);
-    });
-    if (!function) failArgumentType(signature);
-    return function;
+    if (signature.arguments[0]->width() > 8) failArgumentType(signature);
+    return makeSketch<Timing, weighted>(std::move(signature), many, types::simple(TypeKind::Float32));
 }
 
 }  // namespace
@@ -439,22 +424,22 @@ std::span<const AggregateInfo> quantileSketchesAggregates() {
     constexpr auto kOne = Nulls::FlagAlwaysOne;
     static const AggregateInfo kInfos[] = {
         {.name = "quantileTDigest",
-         .create = createSketch<TDigestOf, false, false, kFloat32>,
+         .create = createSketch<TDigest, false, false, kFloat32>,
          .syntax = "quantileTDigest[(level)](x)",
          .description = "Approximate quantile from a t-digest.",
          .example = "SELECT quantileTDigest(number) FROM numbers(5)",
          .example_result = "2"},
         {.name = "quantilesTDigest",
-         .create = createSketch<TDigestOf, false, true, kFloat32>,
+         .create = createSketch<TDigest, false, true, kFloat32>,
          .nulls = kOne,
          .syntax = "quantilesTDigest(level, …)(x)",
          .description = "Several quantiles at once."},
         {.name = "quantileTDigestWeighted",
-         .create = createSketch<TDigestOf, true, false, kFloat32>,
+         .create = createSketch<TDigest, true, false, kFloat32>,
          .syntax = "quantileTDigestWeighted[(level)](x, weight)",
          .description = "As quantileTDigest, weighted."},
         {.name = "quantilesTDigestWeighted",
-         .create = createSketch<TDigestOf, true, true, kFloat32>,
+         .create = createSketch<TDigest, true, true, kFloat32>,
          .nulls = kOne,
          .syntax = "quantilesTDigestWeighted(level, …)(x, weight)",
          .description = "Several quantiles at once."},
@@ -479,22 +464,22 @@ std::span<const AggregateInfo> quantileSketchesAggregates() {
          .syntax = "quantilesTimingWeighted(level, …)(x, weight)",
          .description = "Several quantiles at once."},
         {.name = "quantileBFloat16",
-         .create = createSketch<BFloat16CountsOf, false, false, kFloat64>,
+         .create = createSketch<BFloat16Counts, false, false, kFloat64>,
          .syntax = "quantileBFloat16[(level)](x)",
          .description = "Quantile of values rounded to BFloat16.",
          .example = "SELECT quantileBFloat16(number) FROM numbers(5)",
          .example_result = "2"},
         {.name = "quantilesBFloat16",
-         .create = createSketch<BFloat16CountsOf, false, true, kFloat64>,
+         .create = createSketch<BFloat16Counts, false, true, kFloat64>,
          .nulls = kOne,
          .syntax = "quantilesBFloat16(level, …)(x)",
          .description = "Several quantiles at once."},
         {.name = "quantileBFloat16Weighted",
-         .create = createSketch<BFloat16CountsOf, true, false, kFloat64>,
+         .create = createSketch<BFloat16Counts, true, false, kFloat64>,
          .syntax = "quantileBFloat16Weighted[(level)](x, weight)",
          .description = "As quantileBFloat16, weighted."},
         {.name = "quantilesBFloat16Weighted",
-         .create = createSketch<BFloat16CountsOf, true, true, kFloat64>,
+         .create = createSketch<BFloat16Counts, true, true, kFloat64>,
          .nulls = kOne,
          .syntax = "quantilesBFloat16Weighted(level, …)(x, weight)",
          .description = "Several quantiles at once."},

@@ -6,7 +6,7 @@
 #include "common/columns/create_column.h"
 #include "server/aggregates/aggregate_base.h"
 #include "server/aggregates/binary_form.h"
-#include "server/aggregates/numbers.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -85,6 +85,15 @@ struct FixedSingle {
         if constexpr (std::is_floating_point_v<T>) return a > b || (std::isnan(b) && !std::isnan(a));
         return a > b;
     }
+};
+
+/// A FixedSingle of any type as wide as K, for functions that never compare.
+template <typename K>
+struct BitsSingle : FixedSingle<K> {
+    template <size_t position>
+    using Input = BitsInput<K, position>;
+
+    void appendTo(Column& to) const { to.insertKey(reinterpret_cast<const char*>(&this->value)); }
 };
 
 struct StringSingle {
@@ -236,6 +245,17 @@ void dispatchSingle(const Type& type, Action&& action) {
         return;
     }
     if (dispatchPhysical(type.physical(), [&]<typename T>(Tag<T>) { action(Tag<FixedSingle<T>>{}); })) return;
+    action(Tag<AnySingle>{});
+}
+
+/// The same for functions that never compare.
+template <typename Action>
+void dispatchKept(const Type& type, Action&& action) {
+    if (type.kind() == TypeKind::String) {
+        action(Tag<StringSingle>{});
+        return;
+    }
+    if (dispatchWidth(type.physical(), [&]<typename K>(Tag<K>) { action(Tag<BitsSingle<K>>{}); })) return;
     action(Tag<AnySingle>{});
 }
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "server/aggregates/aggregate_base.h"
-#include "server/aggregates/numbers.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -10,12 +10,28 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// A number of any type as a double; Decimals with their scale.
-template <typename T>
-double numberAt(const Column& column, size_t row, double divisor) {
-    const T& value = static_cast<const FixedColumn<T>&>(column).data()[row];
-    return divisor == 1 ? toDouble(value) : toDouble(value) / divisor;
-}
+/// An argument's numbers as doubles; Decimals with their scale.
+struct Measures {
+    NumbersInput numbers;
+    double divisor;
+
+    double operator[](size_t row) const {
+        const double number = numbers[row];
+        return divisor == 1 ? number : number / divisor;
+    }
+};
+
+class MeasureReader {
+public:
+    explicit MeasureReader(const Type& type)
+        : reader_(numberReader(type.physical())), divisor_(type.isDecimal() ? powerOfTen(type.scale()) : 1) {}
+
+    Measures of(const Column& column) const { return {NumbersInput(column, reader_), divisor_}; }
+
+private:
+    NumberReader reader_;
+    double divisor_;
+};
 
 bool isMeasured(const Type& type) { return type.isNumber(); }
 
@@ -65,18 +81,22 @@ struct PowerResult {
 };
 
 /// Any moment of so many powers.
-template <typename T, typename C, size_t kPowers>
-class PowerMoment final : public AggregateBase<PowerMoment<T, C, kPowers>, PowerSums<C, kPowers>, FixedInput<T>> {
+template <typename C, size_t kPowers>
+class PowerMoment final : public AggregateBase<PowerMoment<C, kPowers>, PowerSums<C, kPowers>, Measures> {
 public:
     static constexpr bool kEmptyIsZero = true;
     using State = PowerSums<C, kPowers>;
-    using Base = AggregateBase<PowerMoment<T, C, kPowers>, State, FixedInput<T>>;
+    using Base = AggregateBase<PowerMoment<C, kPowers>, State, Measures>;
 
-    PowerMoment(Signature signature, TypePtr result, double divisor, Moment moment)
-        : Base(std::move(signature), std::move(result)), divisor_(divisor), moment_(moment) {}
+    PowerMoment(Signature signature, TypePtr result, Moment moment)
+        : Base(std::move(signature), std::move(result)),
+          reader_(*this->argumentTypes()[0]),
+          moment_(moment) {}
 
-    void addRow(State& state, const FixedInput<T>& input, size_t row, Arena&) const {
-        const C x = static_cast<C>(toDouble(input[row]) / divisor_);
+    Measures inputOf(const Column* const* arguments) const { return reader_.of(*arguments[0]); }
+
+    void addRow(State& state, const Measures& input, size_t row, Arena&) const {
+        const C x = static_cast<C>(input[row]);
         C power = 1;
         for (size_t i = 0; i <= kPowers; ++i) {
             state.sums[i] += power;
@@ -109,9 +129,21 @@ private:
         }
     }
 
-    double divisor_;
+    MeasureReader reader_;
     Moment moment_;
 };
+
+template <typename C>
+AggregateFunctionPtr makeMoment(Signature signature, TypePtr result, Moment moment) {
+    switch (powersOf(moment)) {
+        case 2:
+            return std::make_shared<PowerMoment<C, 2>>(std::move(signature), std::move(result), moment);
+        case 3:
+            return std::make_shared<PowerMoment<C, 3>>(std::move(signature), std::move(result), moment);
+        default:
+            return std::make_shared<PowerMoment<C, 4>>(std::move(signature), std::move(result), moment);
+    }
+}
 
 template <Moment moment>
 AggregateFunctionPtr createMoment(Signature signature) {
@@ -119,18 +151,9 @@ AggregateFunctionPtr createMoment(Signature signature) {
     expectArguments(signature, 1);
     const TypePtr argument = signature.arguments[0];
     if (!isMeasured(*argument) && !argument->isEnum()) failArgumentType(signature);
-    const double divisor = argument->isDecimal() ? powerOfTen(argument->scale()) : 1;
-    AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (kIsNumber<T>) {
-            using C = std::conditional_t<std::is_same_v<T, float>, float, double>;
-            const TypePtr result =
-                types::simple(std::is_same_v<C, float> ? TypeKind::Float32 : TypeKind::Float64);
-            function = std::make_shared<PowerMoment<T, C, powersOf(moment)>>(std::move(signature), result, divisor,
-                                                                             moment);
-        }
-    });
-    return function;
+    if (argument->kind() == TypeKind::Float32)
+        return makeMoment<float>(std::move(signature), types::simple(TypeKind::Float32), moment);
+    return makeMoment<double>(std::move(signature), types::float64(), moment);
 }
 
 // -- Welford ----------------------------------------------------------------------------------------
@@ -162,17 +185,19 @@ struct StableState {
 };
 
 /// The variance in one pass, without large sums.
-template <typename T>
-class StableMoment final : public AggregateBase<StableMoment<T>, StableState, FixedInput<T>> {
+class StableMoment final : public AggregateBase<StableMoment, StableState, Measures> {
 public:
-    using Base = AggregateBase<StableMoment<T>, StableState, FixedInput<T>>;
     static constexpr bool kEmptyIsZero = true;
 
-    StableMoment(Signature signature, TypePtr result, double divisor, Moment moment)
-        : Base(std::move(signature), std::move(result)), divisor_(divisor), moment_(moment) {}
+    StableMoment(Signature signature, TypePtr result, Moment moment)
+        : AggregateBase(std::move(signature), std::move(result)),
+          reader_(*argumentTypes()[0]),
+          moment_(moment) {}
 
-    void addRow(StableState& state, const FixedInput<T>& input, size_t row, Arena&) const {
-        state.add(toDouble(input[row]) / divisor_);
+    Measures inputOf(const Column* const* arguments) const { return reader_.of(*arguments[0]); }
+
+    void addRow(StableState& state, const Measures& input, size_t row, Arena&) const {
+        state.add(input[row]);
     }
 
     void mergeStates(StableState& state, const StableState& other, Arena&) const { state.merge(other); }
@@ -193,14 +218,14 @@ public:
         const bool sample = moment_ == Moment::VarSamp || moment_ == Moment::StddevSamp;
         const double least = sample ? 2 : 1;
         const auto count = static_cast<double>(state.count);
-        double result = count < least ? std::numeric_limits<double>::infinity()
-                                      : state.m2 / (sample ? count - 1 : count);
+        double result =
+            count < least ? std::numeric_limits<double>::infinity() : state.m2 / (sample ? count - 1 : count);
         if (moment_ == Moment::StddevPop || moment_ == Moment::StddevSamp) result = std::sqrt(result);
         appendFixed(to, result);
     }
 
 private:
-    double divisor_;
+    MeasureReader reader_;
     Moment moment_;
 };
 
@@ -210,45 +235,26 @@ AggregateFunctionPtr createStable(Signature signature) {
     expectArguments(signature, 1);
     const TypePtr argument = signature.arguments[0];
     if (!isMeasured(*argument)) failArgumentType(signature);
-    const double divisor = argument->isDecimal() ? powerOfTen(argument->scale()) : 1;
-    AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (kIsNumber<T>)
-            function =
-                std::make_shared<StableMoment<T>>(std::move(signature), types::float64(), divisor, moment);
-    });
-    return function;
+    return std::make_shared<StableMoment>(std::move(signature), types::float64(), moment);
 }
 
 // -- two columns ------------------------------------------------------------------------------------
 
 enum class Pair { CovarPop, CovarSamp, Corr };
 
-/// Reads a number of any type as a double.
-using NumberReader = double (*)(const Column& column, size_t row, double divisor);
-
-NumberReader readerOf(const Type& type) {
-    NumberReader reader = nullptr;
-    dispatchPhysical(type.physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (kIsNumber<T>) reader = numberAt<T>;
-    });
-    return reader;
-}
+struct PairInput {
+    Measures x;
+    Measures y;
+};
 
 struct PairReaders {
-    NumberReader x;
-    NumberReader y;
-    double x_divisor;
-    double y_divisor;
+    MeasureReader x;
+    MeasureReader y;
 
     explicit PairReaders(const Signature& signature)
-        : x(readerOf(*signature.arguments[0])),
-          y(readerOf(*signature.arguments[1])),
-          x_divisor(divisorOf(*signature.arguments[0])),
-          y_divisor(divisorOf(*signature.arguments[1])) {}
+        : x(*signature.arguments[0]), y(*signature.arguments[1]) {}
 
-private:
-    static double divisorOf(const Type& type) { return type.isDecimal() ? powerOfTen(type.scale()) : 1; }
+    PairInput of(const Column* const* arguments) const { return {x.of(*arguments[0]), y.of(*arguments[1])}; }
 };
 
 /// n, Σx, Σy, Σxy, and for corr Σx², Σy².
@@ -258,18 +264,20 @@ struct PairSums {
 };
 
 template <typename C, Pair pair>
-class PairMoment final : public AggregateBase<PairMoment<C, pair>, PairSums<C, pair>, ColumnsInput> {
+class PairMoment final : public AggregateBase<PairMoment<C, pair>, PairSums<C, pair>, PairInput> {
 public:
     using State = PairSums<C, pair>;
-    using Base = AggregateBase<PairMoment<C, pair>, State, ColumnsInput>;
+    using Base = AggregateBase<PairMoment<C, pair>, State, PairInput>;
     static constexpr bool kEmptyIsZero = true;
 
     PairMoment(Signature signature, TypePtr result, PairReaders readers)
         : Base(std::move(signature), std::move(result)), readers_(readers) {}
 
-    void addRow(State& state, const ColumnsInput& input, size_t row, Arena&) const {
-        const C x = static_cast<C>(readers_.x(*input.columns[0], row, readers_.x_divisor));
-        const C y = static_cast<C>(readers_.y(*input.columns[1], row, readers_.y_divisor));
+    PairInput inputOf(const Column* const* arguments) const { return readers_.of(arguments); }
+
+    void addRow(State& state, const PairInput& input, size_t row, Arena&) const {
+        const C x = static_cast<C>(input.x[row]);
+        const C y = static_cast<C>(input.y[row]);
         state.sums[0] += 1;
         state.sums[1] += x;
         state.sums[2] += y;
@@ -367,17 +375,18 @@ struct StablePairState {
 };
 
 template <Pair pair>
-class StablePair final : public AggregateBase<StablePair<pair>, StablePairState, ColumnsInput> {
+class StablePair final : public AggregateBase<StablePair<pair>, StablePairState, PairInput> {
 public:
-    using Base = AggregateBase<StablePair<pair>, StablePairState, ColumnsInput>;
+    using Base = AggregateBase<StablePair<pair>, StablePairState, PairInput>;
     static constexpr bool kEmptyIsZero = true;
 
     StablePair(Signature signature, PairReaders readers)
         : Base(std::move(signature), types::float64()), readers_(readers) {}
 
-    void addRow(StablePairState& state, const ColumnsInput& input, size_t row, Arena&) const {
-        state.add(readers_.x(*input.columns[0], row, readers_.x_divisor),
-                  readers_.y(*input.columns[1], row, readers_.y_divisor));
+    PairInput inputOf(const Column* const* arguments) const { return readers_.of(arguments); }
+
+    void addRow(StablePairState& state, const PairInput& input, size_t row, Arena&) const {
+        state.add(input.x[row], input.y[row]);
     }
 
     void mergeStates(StablePairState& state, const StablePairState& other, Arena&) const {
@@ -436,16 +445,18 @@ struct LineState {
 };
 
 /// The line k·x + b with the least squares.
-class LinearRegression final : public AggregateBase<LinearRegression, LineState, ColumnsInput> {
+class LinearRegression final : public AggregateBase<LinearRegression, LineState, PairInput> {
 public:
     static constexpr bool kEmptyIsZero = true;
 
     LinearRegression(Signature signature, TypePtr result, PairReaders readers)
         : AggregateBase(std::move(signature), std::move(result)), readers_(readers) {}
 
-    void addRow(LineState& state, const ColumnsInput& input, size_t row, Arena&) const {
-        const double x = readers_.x(*input.columns[0], row, readers_.x_divisor);
-        const double y = readers_.y(*input.columns[1], row, readers_.y_divisor);
+    PairInput inputOf(const Column* const* arguments) const { return readers_.of(arguments); }
+
+    void addRow(LineState& state, const PairInput& input, size_t row, Arena&) const {
+        const double x = input.x[row];
+        const double y = input.y[row];
         ++state.count;
         state.x += x;
         state.y += y;

@@ -1,7 +1,7 @@
 #include "server/aggregates/aggregate_base.h"
-#include "server/aggregates/numbers.h"
 #include "server/aggregates/sum_loops.h"
 #include "server/aggregates/sum_type.h"
+#include "server/aggregates/value_bits.h"
 
 namespace shardd::aggregates {
 
@@ -14,9 +14,9 @@ struct SumState {
 
 /// sum and sumWithOverflow: T added up in S.
 template <typename T, typename S>
-class Sum final : public AggregateBase<Sum<T, S>, SumState<S>, FixedInput<T>> {
+class Sum final : public QuickAggregate<Sum<T, S>, SumState<S>, FixedInput<T>> {
 public:
-    using Base = AggregateBase<Sum<T, S>, SumState<S>, FixedInput<T>>;
+    using Base = QuickAggregate<Sum<T, S>, SumState<S>, FixedInput<T>>;
     using Base::Base;
     using State = SumState<S>;
     using Input = FixedInput<T>;
@@ -91,16 +91,18 @@ struct KahanState {
 };
 
 /// Σ with the rounding errors kept aside.
-template <typename T>
-class SumKahan final : public AggregateBase<SumKahan<T>, KahanState, FixedInput<T>> {
+class SumKahan final : public AggregateBase<SumKahan, KahanState, NumbersInput> {
 public:
-    using Base = AggregateBase<SumKahan<T>, KahanState, FixedInput<T>>;
-    using Base::Base;
+    explicit SumKahan(Signature signature)
+        : AggregateBase(std::move(signature), types::float64()),
+          reader_(numberReader(argumentTypes()[0]->physical())) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(KahanState& state, const FixedInput<T>& input, size_t row, Arena&) const {
-        state.add(toDouble(input[row]));
+    NumbersInput inputOf(const Column* const* arguments) const { return {*arguments[0], reader_}; }
+
+    void addRow(KahanState& state, const NumbersInput& input, size_t row, Arena&) const {
+        state.add(input[row]);
     }
 
     void mergeStates(KahanState& state, const KahanState& other, Arena&) const {
@@ -124,6 +126,9 @@ public:
     }
 
     void finish(KahanState& state, Column& to, Arena&) const { appendFixed(to, state.sum); }
+
+private:
+    NumberReader reader_;
 };
 
 AggregateFunctionPtr createSumKahan(Signature signature) {
@@ -132,12 +137,7 @@ AggregateFunctionPtr createSumKahan(Signature signature) {
     const TypePtr argument = signature.arguments[0];
     if (!canBeSummed(*argument)) failArgumentType(signature);
     if (argument->isDecimal()) return createSum(std::move(signature));
-    AggregateFunctionPtr function;
-    dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
-        if constexpr (kIsNumber<T>)
-            function = std::make_shared<SumKahan<T>>(std::move(signature), types::float64());
-    });
-    return function;
+    return std::make_shared<SumKahan>(std::move(signature));
 }
 
 template <typename S>
@@ -149,9 +149,9 @@ struct SumCountState {
 /// The sum and the number of its rows, which initiators ask for instead of sum, avg and count over one
 /// column.
 template <typename T, typename S>
-class SumCount final : public AggregateBase<SumCount<T, S>, SumCountState<S>, FixedInput<T>> {
+class SumCount final : public QuickAggregate<SumCount<T, S>, SumCountState<S>, FixedInput<T>> {
 public:
-    using Base = AggregateBase<SumCount<T, S>, SumCountState<S>, FixedInput<T>>;
+    using Base = QuickAggregate<SumCount<T, S>, SumCountState<S>, FixedInput<T>>;
     using State = SumCountState<S>;
     using Input = FixedInput<T>;
     using Base::Base;

@@ -14,24 +14,35 @@ namespace {
 
 /// Keys as they travel: numbers raw; strings, arrays of constant width as their bytes; anything else in its
 /// arena form.
-template <typename T>
+template <typename K>
 struct NumberKeys {
-    using Key = T;
-    using Input = FixedInput<T>;
+    using Key = K;
+    using Input = BitsInput<K>;
 
-    static const T& load(const Input& input, size_t row, Writer&) { return input[row]; }
+    NumberOrder order;
 
-    static T keep(const T& key, Arena&) { return key; }
+    explicit NumberKeys(const Type& type) : order(type.physical()) {}
 
-    static bool equal(const T& a, const T& b) { return toKey(a) == toKey(b); }
+    static K load(const Input& input, size_t row, Writer&) { return input[row]; }
 
-    static uint64_t hash(const T& key) { return mixHash64(numberKey(key)); }
+    static K keep(const K& key, Arena&) { return key; }
 
-    static void write(const T& key, Writer& out) { out.writeFixed(key); }
+    static bool equal(const K& a, const K& b) { return a == b; }
 
-    static T read(const Type&, Reader& in, Arena&) { return in.readFixed<T>(); }
+    uint64_t hash(const K& key) const {
+        if constexpr (sizeof(K) <= 8)
+            return mixHash64(order.extended(key));
+        else
+            return mixHash64(numberKey(key));
+    }
 
-    static void append(const T& key, const Type&, Column& to) { appendFixed(to, key); }
+    static void write(const K& key, Writer& out) { out.writeFixed(key); }
+
+    static K read(const Type&, Reader& in, Arena&) { return in.readFixed<K>(); }
+
+    static void append(const K& key, const Type& type, Column& to) {
+        appendBits(type.physical(), to, &key, 1);
+    }
 };
 
 struct AnyInput {
@@ -44,6 +55,8 @@ template <bool form>
 struct TextKeys {
     using Key = std::string_view;
     using Input = AnyInput;
+
+    explicit TextKeys(const Type&) {}
 
     static std::string_view load(const Input& input, size_t row, Writer& buffer) {
         if constexpr (!form) return contiguousBytes(*input.column, row);
@@ -231,48 +244,43 @@ struct TopKSpec {
 template <typename Keys>
 struct TopKInput {
     typename Keys::Input keys;
-    const Column* weights;
+    const Column* const* arguments;
 
-    explicit TopKInput(const Column* const* arguments) : keys(arguments), weights(arguments[1]) {}
-};
+    explicit TopKInput(const Column* const* columns) : keys(columns), arguments(columns) {}
 
-/// Without weights there is no second argument to look at.
-template <typename Keys>
-struct UnweightedInput {
-    typename Keys::Input keys;
-
-    explicit UnweightedInput(const Column* const* arguments) : keys(arguments) {}
+    uint64_t weight(size_t row) const {
+        const Value value = arguments[1]->value(row);
+        return value.kind() == Value::Kind::Int64 ? static_cast<uint64_t>(value.get<int64_t>())
+                                                  : value.to<uint64_t>();
+    }
 };
 
 /// The most frequent values. All are counted while they are not many more than the capacity; then the rarest
 /// are dropped, and a table remembers by hash how often they had come, as filtered space-saving does.
-template <typename Keys, typename Input>
+template <typename Keys>
 class TopK final
-    : public AggregateBase<TopK<Keys, Input>, std::unique_ptr<TopKState<typename Keys::Key>>, Input> {
+    : public AggregateBase<TopK<Keys>, std::unique_ptr<TopKState<typename Keys::Key>>, TopKInput<Keys>> {
 public:
+    using Input = TopKInput<Keys>;
     using Key = typename Keys::Key;
     using Lists = TopKState<Key>;
     using State = std::unique_ptr<Lists>;
-    using Base = AggregateBase<TopK<Keys, Input>, State, Input>;
+    using Base = AggregateBase<TopK<Keys>, State, Input>;
 
     TopK(Signature signature, TypePtr result, TopKSpec spec)
         : Base(std::move(signature), std::move(result)),
+          keys_(*this->argumentTypes()[0]),
           spec_(spec),
           alpha_size_(std::bit_ceil(spec.capacity * 6 + 1)) {}
 
     static constexpr bool kEmptyIsZero = true;
 
     void addRow(State& state, const Input& input, size_t row, Arena& arena) const {
-        uint64_t weight = 1;
-        if constexpr (requires { input.weights; }) {
-            const Value value = input.weights->value(row);
-            weight = value.kind() == Value::Kind::Int64 ? static_cast<uint64_t>(value.get<int64_t>())
-                                                        : value.to<uint64_t>();
-            if (weight == 0) return;
-        }
+        const uint64_t weight = spec_.weighted ? input.weight(row) : 1;
+        if (weight == 0) return;
         Writer buffer;
         const auto key = Keys::load(input.keys, row, buffer);
-        insert(lists(state), key, Keys::hash(key), weight, 0, arena);
+        insert(lists(state), key, keys_.hash(key), weight, 0, arena);
     }
 
     void mergeStates(State& state, const State& other, Arena& arena) const {
@@ -309,7 +317,7 @@ public:
         for (size_t i = 0; i < count; ++i) {
             const Key key = Keys::read(*this->argumentTypes()[0], in, arena);
             const uint64_t frequency = in.readVarUInt();
-            insert(mine, key, Keys::hash(key), frequency, in.readVarUInt(), arena);
+            insert(mine, key, keys_.hash(key), frequency, in.readVarUInt(), arena);
         }
         const size_t alpha = readCount(in, alpha_size_ * 4, "alpha vector");
         if (alpha == 0 && count > 0)
@@ -381,6 +389,7 @@ private:
     static constexpr size_t kSlack = 4;
     static constexpr size_t kAlwaysKept = 64;
 
+    Keys keys_;
     TopKSpec spec_;
     size_t alpha_size_;
 };
@@ -429,8 +438,7 @@ TopKSpec parseSpec(const Signature& signature, bool weighted, bool approximate) 
     return spec;
 }
 
-template <bool weighted, bool approximate>
-AggregateFunctionPtr createTopK(Signature signature) {
+AggregateFunctionPtr makeTopK(Signature signature, bool weighted, bool approximate) {
     expectArguments(signature, weighted ? 2 : 1);
     const TopKSpec spec = parseSpec(signature, weighted, approximate);
     const TypePtr argument = signature.arguments[0];
@@ -441,16 +449,20 @@ AggregateFunctionPtr createTopK(Signature signature) {
     TypePtr result = types::array(spec.counts ? countsType(argument) : argument);
     AggregateFunctionPtr function;
     const auto make = [&]<typename Keys>(Tag<Keys>) {
-        using Input = std::conditional_t<weighted, TopKInput<Keys>, UnweightedInput<Keys>>;
-        function = std::make_shared<TopK<Keys, Input>>(std::move(signature), std::move(result), spec);
+        function = std::make_shared<TopK<Keys>>(std::move(signature), std::move(result), spec);
     };
     if (isNumberElement(*argument))
-        dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) { make(Tag<NumberKeys<T>>{}); });
+        dispatchWidth(argument->physical(), [&]<typename K>(Tag<K>) { make(Tag<NumberKeys<K>>{}); });
     else if (isContiguous(*argument))
         make(Tag<TextKeys<false>>{});
     else
         make(Tag<TextKeys<true>>{});
     return function;
+}
+
+template <bool weighted, bool approximate>
+AggregateFunctionPtr createTopK(Signature signature) {
+    return makeTopK(std::move(signature), weighted, approximate);
 }
 
 }  // namespace
