@@ -31,8 +31,8 @@ TypePtr decimalResult(ArithmeticOp op, const Type& left, const Type& right) {
     const NumberShape a = shapeOf(left);
     const NumberShape b = shapeOf(right);
     if ((!left.isDecimal() && !a.valid()) || (!right.isDecimal() && !b.valid())) return nullptr;
-    if (a.is_float || b.is_float) return op == ArithmeticOp::IntDiv ? nullptr : types::float64();
     if (op == ArithmeticOp::Gcd || op == ArithmeticOp::Lcm) return nullptr;
+    if (a.is_float || b.is_float) return op == ArithmeticOp::IntDiv ? nullptr : types::float64();
     if (op == ArithmeticOp::IntDiv)
         return typeOfShape(false, true, left.isDecimal() ? left.width() : a.bytes);
     const TypeKind kind = !left.isDecimal()    ? right.kind()

@@ -36,14 +36,26 @@ TypePtr typeOfNegate(const Signature& call) {
     return shape.is_signed ? type : typeOfShape(false, true, nextSize(shape.bytes));
 }
 
+/// The number with its sign changed; integers wrap, so that they are negated as unsigned ones.
 template <typename T>
 T negated(const T& value) {
-    if constexpr (std::is_integral_v<T>)
-        return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(value));
-    else if constexpr (std::is_same_v<T, Int128>)
-        return static_cast<T>(UInt128(0) - static_cast<UInt128>(value));
+    if constexpr (std::is_floating_point_v<T>)
+        return -value;
     else
-        return static_cast<T>(-value);
+        return static_cast<T>(T(0) - value);
+}
+
+/// Calls action(tag, values): the numbers in place, of a float as such, of any integer as unsigned ones of
+/// its width.
+template <typename Action>
+void onNumbers(Physical physical, char* data, Action&& action) {
+    if (physical == Physical::Float32)
+        action(Tag<float>{}, reinterpret_cast<float*>(data));
+    else if (physical == Physical::Float64)
+        action(Tag<double>{}, reinterpret_cast<double*>(data));
+    else
+        dispatchUnsigned(
+            physical, [&](auto tag) { action(tag, reinterpret_cast<typename decltype(tag)::Type*>(data)); });
 }
 
 ColumnPtr runNegate(const Call& call) {
@@ -63,15 +75,14 @@ ColumnPtr runNegate(const Call& call) {
         return eachRow<BFloat16>(call.rows,
                                  [&](size_t i) { return BFloat16::fromFloat(-values[i].toFloat()); });
     }
-    const Physical from = call.argumentType(0)->physical();
-    ColumnPtr result;
-    dispatchNumber(call.type->physical(), [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        PodVector<T> values(call.rows);
-        if (call.rows != 0)
-            convertKernel(from, call.type->physical())(column->bytesAt(0).data(), values.data(), call.rows);
-        for (T& value : values) value = negated(value);
-        result = fixedColumn(std::move(values));
+    const Physical to = call.type->physical();
+    char* data = nullptr;
+    size_t width = 0;
+    ColumnPtr result = numberColumn(to, call.rows, data, width);
+    if (call.rows != 0)
+        convertKernel(call.argumentType(0)->physical(), to)(column->bytesAt(0).data(), data, call.rows);
+    onNumbers(to, data, [&](auto tag, typename decltype(tag)::Type* values) {
+        for (size_t i = 0; i < call.rows; ++i) values[i] = negated(values[i]);
     });
     return result;
 }
@@ -88,34 +99,27 @@ TypePtr typeOfAbs(const Signature& call) {
 ColumnPtr runAbs(const Call& call) {
     const ColumnPtr column = full(call.column(0));
     const Physical from = call.argumentType(0)->physical();
-    ColumnPtr result;
-    dispatchNumber(from, [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        PodVector<T> values(as<FixedColumn<T>>(*column).values());
-        for (T& value : values) {
-            if constexpr (std::is_floating_point_v<T>)
-                value = std::abs(value);
-            else
-                value = value < T(0) ? negated(value) : value;
-        }
-        const ColumnPtr absolute = fixedColumn(std::move(values));
-        if (call.type->physical() == from) {
-            result = absolute;
-            return;
-        }
-        // The same bits as an unsigned number.
-        dispatchNumber(call.type->physical(), [&](auto unsigned_tag) {
-            using U = typename decltype(unsigned_tag)::Type;
-            PodVector<U> out(call.rows);
-            if (call.rows != 0) std::memcpy(out.data(), absolute->bytesAt(0).data(), call.rows * sizeof(U));
-            result = fixedColumn(std::move(out));
-        });
-    });
-    if (!result) {
+    if (from == Physical::BFloat16) {
         const auto& values = as<FixedColumn<BFloat16>>(*column).values();
         return eachRow<BFloat16>(
             call.rows, [&](size_t i) { return BFloat16::fromFloat(std::abs(values[i].toFloat())); });
     }
+    // Of an integer the same bits as an unsigned number.
+    char* data = nullptr;
+    size_t width = 0;
+    ColumnPtr result = numberColumn(call.type->physical(), call.rows, data, width);
+    if (call.rows != 0) std::memcpy(data, column->bytesAt(0).data(), call.rows * width);
+    const bool is_signed = call.argumentType(0)->isDecimal() || shapeOf(*call.argumentType(0)).is_signed;
+    onNumbers(from, data, [&](auto tag, typename decltype(tag)::Type* values) {
+        using T = typename decltype(tag)::Type;
+        if constexpr (std::is_floating_point_v<T>) {
+            for (size_t i = 0; i < call.rows; ++i) values[i] = std::abs(values[i]);
+        } else if (is_signed) {
+            const T top = static_cast<T>(T(1) << (sizeof(T) * 8 - 1));
+            for (size_t i = 0; i < call.rows; ++i)
+                if ((values[i] & top) != T(0)) values[i] = negated(values[i]);
+        }
+    });
     return result;
 }
 
@@ -158,18 +162,16 @@ ColumnPtr runMidpoint(const Call& call) {
         });
         return castColumn({"", types::float64(), means}, call.type);
     }
-    ColumnPtr result;
-    dispatchNumber(call.type->physical(), [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        PodVector<T> out(call.rows);
-        for (size_t i = 0; i < call.rows; ++i) {
-            Int256 sum;
-            for (const ColumnPtr& column : columns) sum += column->value(i).template to<Int256>();
-            const Int256 mean = sum / Int256(count);
-            convertKernel(Physical::Int256, call.type->physical())(&mean, &out[i], 1);
-        }
-        result = fixedColumn(std::move(out));
-    });
+    const ConvertKernel narrow = convertKernel(Physical::Int256, call.type->physical());
+    char* data = nullptr;
+    size_t width = 0;
+    ColumnPtr result = numberColumn(call.type->physical(), call.rows, data, width);
+    for (size_t i = 0; i < call.rows; ++i) {
+        Int256 sum;
+        for (const ColumnPtr& column : columns) sum += column->value(i).to<Int256>();
+        const Int256 mean = sum / Int256(count);
+        narrow(&mean, data + i * width, 1);
+    }
     return result;
 }
 
@@ -227,16 +229,13 @@ TypePtr typeOfByteSwap(const Signature& call) {
 
 ColumnPtr runByteSwap(const Call& call) {
     const ColumnPtr column = full(call.column(0));
-    ColumnPtr result;
-    dispatchNumber(call.type->physical(), [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        PodVector<T> values(as<FixedColumn<T>>(*column).values());
-        for (T& value : values) {
-            auto* bytes = reinterpret_cast<char*>(&value);
-            std::reverse(bytes, bytes + sizeof(T));
-        }
-        result = fixedColumn(std::move(values));
-    });
+    char* data = nullptr;
+    size_t width = 0;
+    ColumnPtr result = numberColumn(call.type->physical(), call.rows, data, width);
+    for (size_t i = 0; i < call.rows; ++i) {
+        const std::string_view bytes = column->bytesAt(i);
+        std::reverse_copy(bytes.begin(), bytes.end(), data + i * width);
+    }
     return result;
 }
 

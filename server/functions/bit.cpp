@@ -32,6 +32,27 @@ TypePtr typeOfBits(const Signature& call) {
     return typeOfShape(false, a.is_signed || b.is_signed, std::max(a.bytes, b.bytes));
 }
 
+/// A column of the call's type for integers that are computed as unsigned ones of its width, to be written to
+/// `out`.
+template <typename T>
+ColumnPtr bitsColumn(const Call& call, T*& out) {
+    char* data = nullptr;
+    size_t width = 0;
+    ColumnPtr column = numberColumn(call.type->physical(), call.rows, data, width);
+    out = reinterpret_cast<T*>(data);
+    return column;
+}
+
+/// Such a column whose row i is of(value i), the values being as wide.
+template <typename T, typename Of>
+ColumnPtr eachBits(const Call& call, const Column& values, Of&& of) {
+    T* out = nullptr;
+    ColumnPtr column = bitsColumn(call, out);
+    const T* from = call.rows == 0 ? nullptr : reinterpret_cast<const T*>(values.bytesAt(0).data());
+    for (size_t i = 0; i < call.rows; ++i) out[i] = of(from[i], i);
+    return column;
+}
+
 template <BitOp kOp, typename T>
 T combine(const T& a, const T& b) {
     if constexpr (kOp == BitOp::And)
@@ -60,16 +81,13 @@ ColumnPtr runBits(const Call& call) {
             ? full(call.column(0))
             : call.column(0);
     ColumnPtr result;
-    dispatchNumber(call.type->physical(), [&](auto tag) {
+    dispatchUnsigned(call.type->physical(), [&](auto tag) {
         using T = typename decltype(tag)::Type;
-        if constexpr (!std::is_floating_point_v<T>) {
-            Operand<T> a(*left, call.argumentType(0)->physical());
-            Operand<T> b(*call.column(1), call.argumentType(1)->physical());
-            PodVector<T> out(call.rows);
-            runBinary(a, b, out.data(), call.rows,
-                      [](const T& x, const T& y) { return combine<kOp, T>(x, y); });
-            result = fixedColumn(std::move(out));
-        }
+        Operand<T> a(*left, call.argumentType(0)->physical());
+        Operand<T> b(*call.column(1), call.argumentType(1)->physical());
+        T* out = nullptr;
+        result = bitsColumn(call, out);
+        runBinary(a, b, out, call.rows, [](const T& x, const T& y) { return combine<kOp, T>(x, y); });
     });
     return result;
 }
@@ -95,12 +113,9 @@ ColumnPtr runNot(const Call& call) {
     }
     const ColumnPtr integers = castColumn({"", call.argumentType(0), column}, call.type);
     ColumnPtr result;
-    dispatchNumber(call.type->physical(), [&](auto tag) {
+    dispatchUnsigned(call.type->physical(), [&](auto tag) {
         using T = typename decltype(tag)::Type;
-        if constexpr (!std::is_floating_point_v<T>) {
-            const T* values = as<FixedColumn<T>>(*integers).data();
-            result = eachRow<T>(call.rows, [&](size_t i) { return static_cast<T>(~values[i]); });
-        }
+        result = eachBits<T>(call, *integers, [](const T& value, size_t) { return static_cast<T>(~value); });
     });
     return result;
 }
@@ -224,15 +239,18 @@ std::string shiftText(std::string_view text, uint64_t bits, bool left, bool fixe
     return fixed ? std::string(bytes, '\0') + result : result;
 }
 
+[[noreturn]] void failShift() {
+    throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                "The number of shift positions needs to be a non-negative value");
+}
+
 template <bool kLeft>
 ColumnPtr shiftTexts(const Call& call, const IntegerArgument& positions) {
     const TextArgument texts(call.column(0));
     const bool fixed = call.type->kind() == TypeKind::FixedString;
     const ColumnPtr shifted =
         eachText(call.rows, texts.totalBytes() + call.rows, [&](size_t i, TextBuilder& out) {
-            if (positions[i] < 0)
-                throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
-                            "The number of shift positions needs to be a non-negative value");
+            if (positions[i] < 0) failShift();
             out.append(shiftText(texts[i], static_cast<uint64_t>(positions[i]), kLeft, fixed));
         });
     return castColumn({"", types::string(), shifted}, call.type);
@@ -243,21 +261,22 @@ ColumnPtr runShift(const Call& call) {
     const IntegerArgument positions(call.column(1));
     if (call.type->isString()) return shiftTexts<kLeft>(call, positions);
     const ColumnPtr column = full(call.column(0));
+    const bool fill = !kLeft && shapeOf(*call.type).is_signed;
     ColumnPtr result;
-    dispatchNumber(call.type->physical(), [&](auto tag) {
+    dispatchUnsigned(call.type->physical(), [&](auto tag) {
         using T = typename decltype(tag)::Type;
-        if constexpr (!std::is_floating_point_v<T>) {
-            const T* values = as<FixedColumn<T>>(*column).data();
-            result = eachRow<T>(call.rows, [&](size_t i) {
-                const int64_t position = positions[i];
-                if (position < 0)
-                    throw Error(ErrorCode::ARGUMENT_OUT_OF_BOUND,
-                                "The number of shift positions needs to be a non-negative value");
-                if (position >= static_cast<int64_t>(sizeof(T) * 8)) return T(0);
-                const auto bits = static_cast<unsigned>(position);
-                return static_cast<T>(kLeft ? values[i] << bits : values[i] >> bits);
-            });
-        }
+        const T top = static_cast<T>(T(1) << (sizeof(T) * 8 - 1));
+        result = eachBits<T>(call, *column, [&](const T& value, size_t i) {
+            const int64_t position = positions[i];
+            if (position < 0) failShift();
+            if (position >= static_cast<int64_t>(sizeof(T) * 8)) return T(0);
+            const auto bits = static_cast<unsigned>(position);
+            if (kLeft) return static_cast<T>(value << bits);
+            // Negative ones are filled up with ones from above.
+            if (fill && (value & top) != T(0))
+                return static_cast<T>(~static_cast<T>(static_cast<T>(~value) >> bits));
+            return static_cast<T>(value >> bits);
+        });
     });
     return result;
 }
@@ -275,17 +294,13 @@ ColumnPtr runRotate(const Call& call) {
     const IntegerArgument positions(call.column(1));
     const ColumnPtr column = full(call.column(0));
     ColumnPtr result;
-    dispatchNumber(call.type->physical(), [&](auto tag) {
+    dispatchUnsigned(call.type->physical(), [&](auto tag) {
         using T = typename decltype(tag)::Type;
-        if constexpr (std::is_integral_v<T>) {
-            using U = std::make_unsigned_t<T>;
-            const T* values = as<FixedColumn<T>>(*column).data();
-            result = eachRow<T>(call.rows, [&](size_t i) {
+        if constexpr (sizeof(T) <= 8)
+            result = eachBits<T>(call, *column, [&](const T& value, size_t i) {
                 const auto bits = static_cast<int>(positions[i] % static_cast<int64_t>(sizeof(T) * 8));
-                const auto value = static_cast<U>(values[i]);
-                return static_cast<T>(kLeft ? std::rotl(value, bits) : std::rotr(value, bits));
+                return kLeft ? std::rotl(value, bits) : std::rotr(value, bits);
             });
-        }
     });
     return result;
 }

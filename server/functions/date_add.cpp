@@ -52,65 +52,63 @@ int64_t addMonthsToMoment(const TimeZone& zone, int64_t seconds, int64_t months)
     return zone.moment(addMonthsToDay(local.days, months), local.seconds);
 }
 
-template <IntervalUnit kUnit>
-TypePtr typeOfAdd(const Signature& call) {
+TypePtr typeOfMoved(const Signature& call, IntervalUnit unit) {
     needCount(call, 2, 3);
     if (!call.type(1)->isNumber()) illegalArgument(call, 1, "a number");
-    if (call.type(0)->kind() == TypeKind::String) return types::dateTime64(std::max(3u, digitsOf(kUnit)));
+    if (call.type(0)->kind() == TypeKind::String) return types::dateTime64(std::max(3u, digitsOf(unit)));
     needDateOrTime(call, 0);
     const std::string zone = zoneNameOf(call, 0, 2);
     switch (call.type(0)->kind()) {
         case TypeKind::Date:
-            if (isFraction(kUnit))
+            if (isFraction(unit))
                 throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "{} cannot be used with Date", call.name);
-            return kUnit >= IntervalUnit::Day ? types::simple(TypeKind::Date) : types::dateTime(zone);
+            return unit >= IntervalUnit::Day ? types::simple(TypeKind::Date) : types::dateTime(zone);
         case TypeKind::Date32:
-            if (isFraction(kUnit))
+            if (isFraction(unit))
                 throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "{} cannot be used with Date32", call.name);
-            return kUnit >= IntervalUnit::Day ? types::simple(TypeKind::Date32) : types::dateTime64(3, zone);
+            return unit >= IntervalUnit::Day ? types::simple(TypeKind::Date32) : types::dateTime64(3, zone);
         case TypeKind::DateTime:
-            return isFraction(kUnit) ? types::dateTime64(digitsOf(kUnit), zone) : types::dateTime(zone);
+            return isFraction(unit) ? types::dateTime64(digitsOf(unit), zone) : types::dateTime(zone);
         default:
-            return types::dateTime64(std::max(call.type(0)->scale(), digitsOf(kUnit)), zone);
+            return types::dateTime64(std::max(call.type(0)->scale(), digitsOf(unit)), zone);
     }
 }
 
 /// Moments in ticks of `scale`, moved.
-template <IntervalUnit kUnit>
-int64_t moveTicks(const TimeZone& zone, int64_t ticks, int64_t scale, unsigned scale_digits, int64_t delta) {
-    if constexpr (isFraction(kUnit)) return ticks + delta * kPowersOf10[scale_digits - digitsOf(kUnit)];
-    if constexpr (kUnit < IntervalUnit::Day) return ticks + delta * secondsOf(kUnit) * scale;
+int64_t moveTicks(const TimeZone& zone,
+                  int64_t ticks,
+                  int64_t scale,
+                  unsigned scale_digits,
+                  int64_t delta,
+                  IntervalUnit unit) {
+    if (isFraction(unit)) return ticks + delta * kPowersOf10[scale_digits - digitsOf(unit)];
+    if (unit < IntervalUnit::Day) return ticks + delta * secondsOf(unit) * scale;
     const int64_t seconds = floorDivide(ticks, scale);
     const int64_t rest = ticks - seconds * scale;
-    if constexpr (isMonths(kUnit))
-        return addMonthsToMoment(zone, seconds, delta * monthsOf(kUnit)) * scale + rest;
-    return addDaysToMoment(zone, seconds, delta * (secondsOf(kUnit) / 86400)) * scale + rest;
+    if (isMonths(unit)) return addMonthsToMoment(zone, seconds, delta * monthsOf(unit)) * scale + rest;
+    return addDaysToMoment(zone, seconds, delta * (secondsOf(unit) / 86400)) * scale + rest;
 }
 
-template <IntervalUnit kUnit>
-int64_t moveSeconds(const TimeZone& zone, int64_t seconds, int64_t delta) {
-    if constexpr (kUnit < IntervalUnit::Day)
-        return seconds + delta * secondsOf(kUnit);
-    else if constexpr (isMonths(kUnit))
-        return addMonthsToMoment(zone, seconds, delta * monthsOf(kUnit));
+int64_t moveSeconds(const TimeZone& zone, int64_t seconds, int64_t delta, IntervalUnit unit) {
+    if (unit < IntervalUnit::Day)
+        return seconds + delta * secondsOf(unit);
+    else if (isMonths(unit))
+        return addMonthsToMoment(zone, seconds, delta * monthsOf(unit));
     else
-        return addDaysToMoment(zone, seconds, delta * (secondsOf(kUnit) / 86400));
+        return addDaysToMoment(zone, seconds, delta * (secondsOf(unit) / 86400));
 }
 
-template <IntervalUnit kUnit>
-int32_t moveDays(int32_t days, int64_t delta) {
-    if constexpr (isMonths(kUnit)) return addMonthsToDay(days, delta * monthsOf(kUnit));
-    return static_cast<int32_t>(days + delta * (secondsOf(kUnit) / 86400));
+int32_t moveDays(int32_t days, int64_t delta, IntervalUnit unit) {
+    if (isMonths(unit)) return addMonthsToDay(days, delta * monthsOf(unit));
+    return static_cast<int32_t>(days + delta * (secondsOf(unit) / 86400));
 }
 
 /// What lies before 1970 is 1970 for the units that follow the calendar, and wraps round for the others.
-template <IntervalUnit kUnit>
-int64_t clampBegin(int64_t value) {
-    return isMonths(kUnit) ? std::max<int64_t>(value, 0) : value;
+int64_t clampBegin(int64_t value, IntervalUnit unit) {
+    return isMonths(unit) ? std::max<int64_t>(value, 0) : value;
 }
 
-template <IntervalUnit kUnit, int kSign>
-ColumnPtr runAdd(const Call& call) {
+ColumnPtr runMoved(const Call& call, IntervalUnit unit, int sign) {
     NamedColumn first = call.arguments[0];
     if (first.type->kind() == TypeKind::String) {
         const TypePtr type = types::dateTime64(call.type->scale(), call.context.time_zone);
@@ -121,40 +119,40 @@ ColumnPtr runAdd(const Call& call) {
     const TimeZone& zone = call.count() > 2 ? zoneOf(call, 0, 2) : zoneOf(inner, 0, 1);
     const IntegerArgument deltas(call.column(1));
     const ColumnPtr column = full(first.column);
-    auto delta = [&](size_t row) { return deltas[row] * kSign; };
+    auto delta = [&](size_t row) { return deltas[row] * sign; };
     switch (first.type->kind()) {
         case TypeKind::Date: {
             const auto& days = as<FixedColumn<uint16_t>>(*column).values();
-            if constexpr (kUnit >= IntervalUnit::Day)
+            if (unit >= IntervalUnit::Day)
                 return eachRow<uint16_t>(call.rows, [&](size_t row) {
-                    return static_cast<uint16_t>(clampBegin<kUnit>(moveDays<kUnit>(days[row], delta(row))));
+                    return static_cast<uint16_t>(clampBegin(moveDays(days[row], delta(row), unit), unit));
                 });
             else
                 return eachRow<uint32_t>(call.rows, [&](size_t row) {
                     return static_cast<uint32_t>(
-                        moveSeconds<kUnit>(zone, zone.dayStart(days[row]), delta(row)));
+                        moveSeconds(zone, zone.dayStart(days[row]), delta(row), unit));
                 });
         }
         case TypeKind::Date32: {
             const auto& days = as<FixedColumn<int32_t>>(*column).values();
-            if constexpr (kUnit >= IntervalUnit::Day)
+            if (unit >= IntervalUnit::Day)
                 return eachRow<int32_t>(call.rows,
-                                        [&](size_t row) { return moveDays<kUnit>(days[row], delta(row)); });
+                                        [&](size_t row) { return moveDays(days[row], delta(row), unit); });
             else
                 return eachRow<int64_t>(call.rows, [&](size_t row) {
-                    return moveTicks<kUnit>(zone, zone.dayStart(days[row]) * 1000, 1000, 9, delta(row));
+                    return moveTicks(zone, zone.dayStart(days[row]) * 1000, 1000, 9, delta(row), unit);
                 });
         }
         case TypeKind::DateTime: {
             const auto& seconds = as<FixedColumn<uint32_t>>(*column).values();
-            if constexpr (isFraction(kUnit)) {
-                const int64_t scale = kPowersOf10[digitsOf(kUnit)];
+            if (isFraction(unit)) {
+                const int64_t scale = kPowersOf10[digitsOf(unit)];
                 return eachRow<int64_t>(call.rows,
                                         [&](size_t row) { return seconds[row] * scale + delta(row); });
             } else {
                 return eachRow<uint32_t>(call.rows, [&](size_t row) {
                     return static_cast<uint32_t>(
-                        clampBegin<kUnit>(moveSeconds<kUnit>(zone, seconds[row], delta(row))));
+                        clampBegin(moveSeconds(zone, seconds[row], delta(row), unit), unit));
                 });
             }
         }
@@ -164,10 +162,20 @@ ColumnPtr runAdd(const Call& call) {
             const int64_t raise = kPowersOf10[digits - first.type->scale()];
             const int64_t scale = kPowersOf10[digits];
             return eachRow<int64_t>(call.rows, [&](size_t row) {
-                return moveTicks<kUnit>(zone, ticks[row] * raise, scale, digits, delta(row));
+                return moveTicks(zone, ticks[row] * raise, scale, digits, delta(row), unit);
             });
         }
     }
+}
+
+template <IntervalUnit kUnit>
+TypePtr typeOfAdd(const Signature& call) {
+    return typeOfMoved(call, kUnit);
+}
+
+template <IntervalUnit kUnit, int kSign>
+ColumnPtr runAdd(const Call& call) {
+    return runMoved(call, kUnit, kSign);
 }
 
 // -- intervals together ---------------------------------------------------------------------------
@@ -391,25 +399,23 @@ ColumnPtr runTimeDiff(const Call& call) {
 
 // -- one part changed -----------------------------------------------------------------------------
 
-template <IntervalUnit kUnit>
-TypePtr typeOfChange(const Signature& call) {
+TypePtr typeOfChanged(const Signature& call, IntervalUnit unit) {
     needCount(call, 2);
     needDateOrTime(call, 0);
     needInteger(call, 1);
-    if (kUnit >= IntervalUnit::Day) return call.type(0);
+    if (unit >= IntervalUnit::Day) return call.type(0);
     if (call.type(0)->kind() == TypeKind::Date) return types::dateTime();
     if (call.type(0)->kind() == TypeKind::Date32) return types::dateTime64(3);
     return call.type(0);
 }
 
 /// The moment with one part set to `value`; nothing when there is no such part.
-template <IntervalUnit kUnit>
-std::optional<int64_t> changed(const TimeZone& zone, int64_t seconds, int64_t value) {
+std::optional<int64_t> changed(const TimeZone& zone, int64_t seconds, int64_t value, IntervalUnit unit) {
     const LocalTime local = zone.localTime(seconds);
     const CivilDate date = civilFromDays(local.days);
     int64_t of_day = local.seconds;
     int32_t days = local.days;
-    switch (kUnit) {
+    switch (unit) {
         case IntervalUnit::Year:
             if (value < 1900 || value > 2299) return std::nullopt;
             days = daysFromCivil(static_cast<int32_t>(value), date.month, 1) + date.day - 1;
@@ -437,15 +443,14 @@ std::optional<int64_t> changed(const TimeZone& zone, int64_t seconds, int64_t va
     return zone.moment(days, of_day);
 }
 
-template <IntervalUnit kUnit>
-ColumnPtr runChange(const Call& call) {
+ColumnPtr runChanged(const Call& call, IntervalUnit unit) {
     const TimeZone& zone = zoneOf(call, 0, SIZE_MAX);
     const IntegerArgument values(call.column(1));
     PodVector<int64_t> moments(call.rows);
     // ClickHouse answers the least value of the type for parts that do not exist.
     constexpr int64_t kNone = INT64_MIN;
     eachMoment(call, 0, zone, [&](size_t row, int64_t seconds) {
-        moments[row] = changed<kUnit>(zone, seconds, values[row]).value_or(kNone);
+        moments[row] = changed(zone, seconds, values[row], unit).value_or(kNone);
     });
     switch (call.type->kind()) {
         case TypeKind::Date:
@@ -474,6 +479,16 @@ ColumnPtr runChange(const Call& call) {
             });
         }
     }
+}
+
+template <IntervalUnit kUnit>
+TypePtr typeOfChange(const Signature& call) {
+    return typeOfChanged(call, kUnit);
+}
+
+template <IntervalUnit kUnit>
+ColumnPtr runChange(const Call& call) {
+    return runChanged(call, kUnit);
 }
 
 #define ADDERS(unit)                                                                                 \

@@ -193,12 +193,49 @@ struct Sip128ReferenceKeyed : Rehashed<Sip128ReferenceKeyed, Hash128> {
 
 // -- columns of any type --------------------------------------------------------------------------
 
+/// A hash's loops over a column: all that is compiled once a hash. The walk over types is compiled once a
+/// kind of value.
+template <typename Value>
+struct HashLoops {
+    bool mixes_numbers;
+    /// out[i] is the hash of the i-th `width` bytes of `data`.
+    void (*fixed)(const char* data, size_t width, size_t rows, Value* out);
+    void (*texts)(const StringColumn& texts, Value* out);
+    /// into[i] is combined with next[i].
+    void (*combine)(Value* into, const Value* next, size_t rows);
+    /// All of next[0 … count-1] are combined into one, in their order.
+    void (*fold)(Value& into, const Value* next, size_t count);
+};
+
 template <typename Impl>
+constexpr HashLoops<typename Impl::Value> kLoops = {
+    Impl::kMixesNumbers,
+    [](const char* data, size_t width, size_t rows, typename Impl::Value* out) {
+        for (size_t i = 0; i < rows; ++i) out[i] = Impl::bytes(data + i * width, width);
+    },
+    [](const StringColumn& texts, typename Impl::Value* out) {
+        for (size_t i = 0; i < texts.size(); ++i) {
+            const std::string_view text = texts.bytesAt(i);
+            out[i] = Impl::bytes(text.data(), text.size());
+        }
+    },
+    [](typename Impl::Value* into, const typename Impl::Value* next, size_t rows) {
+        for (size_t i = 0; i < rows; ++i) into[i] = Impl::combine(into[i], next[i]);
+    },
+    [](typename Impl::Value& into, const typename Impl::Value* next, size_t count) {
+        for (size_t i = 0; i < count; ++i) into = Impl::combine(into, next[i]);
+    },
+};
+
+template <typename T>
+void mixNumbers(const char* data, size_t rows, uint64_t* out) {
+    for (size_t i = 0; i < rows; ++i) out[i] = intHash64(loadUnaligned<T>(data + i * sizeof(T)));
+}
+
+template <typename Value>
 class AnyHash {
 public:
-    using Value = typename Impl::Value;
-
-    explicit AnyHash(size_t rows) : values_(rows) {}
+    AnyHash(size_t rows, const HashLoops<Value>& loops) : loops_(loops), values_(rows) {}
 
     void add(const NamedColumn& argument) { addColumn(*argument.type, *full(argument.column)); }
 
@@ -215,13 +252,16 @@ public:
     }
 
 private:
-    template <typename Of>
-    void mix(Of&& of) {
-        const size_t rows = values_.size();
-        if (first_)
-            for (size_t i = 0; i < rows; ++i) values_[i] = of(i);
-        else
-            for (size_t i = 0; i < rows; ++i) values_[i] = Impl::combine(values_[i], of(i));
+    /// `hash(out)` makes the next hash of every row, which is combined with those so far.
+    template <typename Hash>
+    void mix(Hash&& hash) {
+        if (first_) {
+            hash(values_.data());
+        } else {
+            PodVector<Value> next(values_.size());
+            hash(next.data());
+            loops_.combine(values_.data(), next.data(), values_.size());
+        }
         first_ = false;
     }
 
@@ -247,13 +287,8 @@ private:
             case ColumnKind::Dictionary:
                 return addColumn(*type.child(),
                                  *fullPlain(std::shared_ptr<const Column>(&column, [](const Column*) {})));
-            case ColumnKind::String: {
-                const auto& texts = as<StringColumn>(column);
-                return mix([&](size_t row) {
-                    const std::string_view text = texts.bytesAt(row);
-                    return Impl::bytes(text.data(), text.size());
-                });
-            }
+            case ColumnKind::String:
+                return mix([&](Value* out) { loops_.texts(as<StringColumn>(column), out); });
             case ColumnKind::Fixed:
             case ColumnKind::FixedString:
                 return addFixed(type, column);
@@ -265,65 +300,73 @@ private:
     void addFixed(const Type& type, const Column& column) {
         const size_t width =
             column.kind() == ColumnKind::FixedString ? as<FixedStringColumn>(column).width() : type.width();
-        if (column.size() == 0) return mix([](size_t) { return Value{}; });
+        if (column.size() == 0) return addNothing();
         const char* data = column.bytesAt(0).data();
-        if constexpr (Impl::kMixesNumbers) {
-            if (column.kind() == ColumnKind::Fixed && width <= 8 && !type.isDecimal())
+        if constexpr (std::is_same_v<Value, uint64_t>) {
+            if (loops_.mixes_numbers && column.kind() == ColumnKind::Fixed && width <= 8 && !type.isDecimal())
                 return addNumbers(data, width);
         }
-        mix([=](size_t row) { return Impl::bytes(data + row * width, width); });
+        mix([&](Value* out) { loops_.fixed(data, width, values_.size(), out); });
+    }
+
+    void addNothing() {
+        mix([&](Value* out) { std::fill_n(out, values_.size(), Value{}); });
     }
 
     void addNumbers(const char* data, size_t width) {
-        auto take = [&](auto zero) {
-            using T = decltype(zero);
-            mix([=](size_t row) {
-                return static_cast<Value>(intHash64(loadUnaligned<T>(data + row * sizeof(T))));
-            });
-        };
-        if (width == 1) return take(uint8_t{});
-        if (width == 2) return take(uint16_t{});
-        if (width == 4) return take(uint32_t{});
-        take(uint64_t{});
+        mix([&](Value* out) {
+            const size_t rows = values_.size();
+            if constexpr (std::is_same_v<Value, uint64_t>) {
+                if (width == 1) return mixNumbers<uint8_t>(data, rows, out);
+                if (width == 2) return mixNumbers<uint16_t>(data, rows, out);
+                if (width == 4) return mixNumbers<uint32_t>(data, rows, out);
+                mixNumbers<uint64_t>(data, rows, out);
+            }
+        });
     }
 
     /// The length first, then every element's own hash.
     void addArray(const Type& type, const ArrayColumn& arrays) {
-        AnyHash inner(arrays.elements()->size());
+        AnyHash inner(arrays.elements()->size(), loops_);
         if (type.kind() == TypeKind::Map)
             inner.addColumn(*types::tuple({type.child(0), type.child(1)}), *arrays.elements());
         else
             inner.addColumn(*type.child(), *arrays.elements());
         const PodVector<Value> elements = inner.take();
-        mix([&](size_t row) {
-            const uint64_t length = arrays.lengthAt(row);
-            return fromInteger(sizeof(Value) == 8 ? intHash64(length) : intHash32(length));
+        mix([&](Value* out) {
+            for (size_t row = 0; row < values_.size(); ++row) {
+                const uint64_t length = arrays.lengthAt(row);
+                out[row] = fromInteger(sizeof(Value) == 8 ? intHash64(length) : intHash32(length));
+            }
         });
         for (size_t row = 0; row < values_.size(); ++row)
-            for (size_t i = arrays.startAt(row); i < arrays.ends()[row]; ++i)
-                values_[row] = Impl::combine(values_[row], elements[i]);
+            loops_.fold(values_[row], elements.data() + arrays.startAt(row), arrays.lengthAt(row));
     }
 
     void addNullable(const Type& type, const NullableColumn& column) {
-        AnyHash inner(column.size());
+        AnyHash inner(column.size(), loops_);
         if (type.child()->kind() == TypeKind::Nothing)
-            inner.mix([](size_t) { return Value{}; });
+            inner.addNothing();
         else
             inner.addColumn(*type.child(), *column.values());
         const PodVector<Value> hashes = inner.take();
-        mix([&](size_t row) { return column.nulls()[row] ? Value{} : hashes[row]; });
+        mix([&](Value* out) {
+            for (size_t row = 0; row < values_.size(); ++row)
+                out[row] = column.nulls()[row] ? Value{} : hashes[row];
+        });
     }
 
+    const HashLoops<Value>& loops_;
     PodVector<Value> values_;
     bool first_ = true;
 };
 
-template <typename Impl>
-ColumnPtr hashArguments(const Call& call, size_t from) {
-    AnyHash<Impl> hash(call.rows);
+template <typename Value>
+ColumnPtr hashArguments(const Call& call, size_t from, const HashLoops<Value>& loops) {
+    AnyHash<Value> hash(call.rows, loops);
     for (size_t i = from; i < call.count(); ++i) hash.add(call.arguments[i]);
     auto values = hash.take();
-    if constexpr (std::is_same_v<typename Impl::Value, Hash128>) {
+    if constexpr (std::is_same_v<Value, Hash128>) {
         PodVector<char> bytes;
         bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * 16);
         return std::make_shared<FixedStringColumn>(16, std::move(bytes));
@@ -347,22 +390,26 @@ TypePtr typeOfHash(const Signature&) {
 
 template <typename Impl>
 ColumnPtr runHash(const Call& call) {
-    return hashArguments<Impl>(call, 0);
+    return hashArguments(call, 0, kLoops<Impl>);
 }
 
-template <typename Impl>
-TypePtr typeOfKeyed(const Signature& call) {
+void needKey(const Signature& call) {
     needCount(call, 1, SIZE_MAX);
     const TypePtr& key = call.type(0);
     if (key->kind() != TypeKind::Tuple || key->children().size() != 2 ||
         key->child(0)->kind() != TypeKind::UInt64 || key->child(1)->kind() != TypeKind::UInt64)
         throw Error(ErrorCode::NOT_IMPLEMENTED,
                     "Wrong key tuple for function {}: it must be a tuple of 2 UInt64", call.name);
-    return hashType<typename Impl::Value>();
 }
 
 template <typename Impl>
-ColumnPtr runKeyed(const Call& call) {
+TypePtr typeOfKeyed(const Signature& call) {
+    needKey(call);
+    return hashType<typename Impl::Value>();
+}
+
+/// `hash` hashes the arguments but the first for rows that have one key.
+ColumnPtr runByKeys(const Call& call, ColumnPtr (*hash)(const Call&)) {
     const ColumnPtr keys = full(call.column(0));
     const auto& tuple = as<TupleColumn>(*keys);
     const ColumnPtr first = full(tuple.element(0));
@@ -378,12 +425,16 @@ ColumnPtr runKeyed(const Call& call) {
         std::vector<NamedColumn> arguments(call.arguments.begin(), call.arguments.end());
         for (NamedColumn& argument : arguments)
             argument.column = full(argument.column)->slice(row, end - row);
-        const ColumnPtr part =
-            hashArguments<Impl>(Call{call.name, arguments, call.type, end - row, call.context}, 1);
+        const ColumnPtr part = hash(Call{call.name, arguments, call.type, end - row, call.context});
         result->insertRange(*part, 0, end - row);
         row = end;
     }
     return result;
+}
+
+template <typename Impl>
+ColumnPtr runKeyed(const Call& call) {
+    return runByKeys(call, [](const Call& part) { return hashArguments(part, 1, kLoops<Impl>); });
 }
 
 }  // namespace

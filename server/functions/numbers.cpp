@@ -151,4 +151,17 @@ ConvertKernel convertKernel(Physical from, Physical to) {
     }
 }
 
+MutableColumnPtr numberColumn(Physical physical, size_t rows, char*& data, size_t& width) {
+    MutableColumnPtr column;
+    dispatchPhysical(physical, [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        PodVector<T> values(rows);
+        data = reinterpret_cast<char*>(values.data());
+        width = sizeof(T);
+        column = std::make_unique<FixedColumn<T>>(std::move(values));
+    });
+    if (!column) throw Error(ErrorCode::LOGICAL_ERROR, "Values of this kind are no numbers");
+    return column;
+}
+
 }  // namespace shardd::functions

@@ -34,6 +34,10 @@ using ConvertKernel = void (*)(const void* from, void* to, size_t count);
 /// Errors: LOGICAL_ERROR for IPv6.
 ConvertKernel convertKernel(Physical from, Physical to);
 
+/// A column of `rows` values of constant width that are yet to be written: to `data`, each `width` bytes.
+/// Errors: LOGICAL_ERROR for IPv6.
+MutableColumnPtr numberColumn(Physical physical, size_t rows, char*& data, size_t& width);
+
 template <typename T>
 constexpr Physical physicalOf() {
 #define CASE(name, type) \
@@ -131,6 +135,28 @@ bool dispatchNumber(Physical physical, Action&& action) {
         CASE(Int256, Int256)
         CASE(Float32, float)
         CASE(Float64, double)
+#undef CASE
+        default:
+            return false;
+    }
+}
+
+/// Calls action(Tag<T>{}) for the unsigned type as wide as an integer: for what does the same to the bits of
+/// signed ones. False for others.
+template <typename Action>
+bool dispatchUnsigned(Physical physical, Action&& action) {
+    switch (physical) {
+#define CASE(name, type)     \
+    case Physical::name:     \
+    case Physical::U##name:  \
+        action(Tag<type>{}); \
+        return true;
+        CASE(Int8, uint8_t)
+        CASE(Int16, uint16_t)
+        CASE(Int32, uint32_t)
+        CASE(Int64, uint64_t)
+        CASE(Int128, UInt128)
+        CASE(Int256, UInt256)
 #undef CASE
         default:
             return false;

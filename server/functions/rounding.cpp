@@ -119,15 +119,29 @@ TypePtr typeOfRounding(const Signature& call) {
     return call.type(0);
 }
 
-template <Rounding kRounding>
-ColumnPtr runRounding(const Call& call) {
+/// Floats to whole numbers: a loop for each way, so that it is the machine's instruction.
+template <typename T>
+ColumnPtr roundWhole(Rounding rounding, const T* values, size_t rows) {
+    switch (rounding) {
+        case Rounding::Floor:
+            return eachRow<T>(rows, [&](size_t i) { return std::floor(values[i]); });
+        case Rounding::Ceil:
+            return eachRow<T>(rows, [&](size_t i) { return std::ceil(values[i]); });
+        case Rounding::Trunc:
+            return eachRow<T>(rows, [&](size_t i) { return std::trunc(values[i]); });
+        default:
+            return eachRow<T>(rows, [&](size_t i) { return std::nearbyint(values[i]); });
+    }
+}
+
+ColumnPtr roundNumbers(const Call& call, Rounding rounding) {
     const Type& type = *call.argumentType(0);
     if (type.physical() == Physical::BFloat16) {
         const TypePtr single = types::simple(TypeKind::Float32);
         std::vector<NamedColumn> arguments(call.arguments.begin(), call.arguments.end());
         arguments[0] = {"", single, castColumn(arguments[0], single)};
         return castColumn(
-            {"", single, runRounding<kRounding>(Call{call.name, arguments, single, call.rows, call.context})},
+            {"", single, roundNumbers(Call{call.name, arguments, single, call.rows, call.context}, rounding)},
             call.type);
     }
     const ColumnPtr column = full(call.column(0));
@@ -142,14 +156,19 @@ ColumnPtr runRounding(const Call& call) {
         const unsigned scale = type.isDecimal() ? type.scale() : 0;
         if constexpr (std::is_floating_point_v<T>) {
             if (digits.constant() && call.rows != 0 && digits[0] == 0) {
-                result = eachRow<T>(call.rows, [&](size_t i) { return roundFloat(kRounding, values[i]); });
+                result = roundWhole(rounding, values, call.rows);
                 return;
             }
         }
         result = eachRow<T>(call.rows,
-                            [&](size_t i) { return roundValue(kRounding, values[i], digits[i], scale); });
+                            [&](size_t i) { return roundValue(rounding, values[i], digits[i], scale); });
     });
     return result;
+}
+
+template <Rounding kRounding>
+ColumnPtr runRounding(const Call& call) {
+    return roundNumbers(call, kRounding);
 }
 
 // --- to given values -----------------------------------------------------------------------------
