@@ -9,6 +9,31 @@ namespace shardd::aggregates {
 
 namespace {
 
+/// How numbers of one type are read, travel and are answered. States keep them widened to Wide, so that
+/// types, and pairs of them, need no code of their own; sums wrap at the type's width all the same.
+template <typename Wide>
+struct NumberForm {
+    Wide (*load)(const Column&, size_t row);
+    void (*write)(Wide, Writer&);
+    Wide (*read)(Reader&);
+    void (*append)(Wide, Column& to);
+};
+
+template <typename Wide, typename Stored>
+constexpr NumberForm<Wide> kNumberForm = {
+    [](const Column& column, size_t row) {
+        return static_cast<Wide>(static_cast<const FixedColumn<Stored>&>(column).data()[row]);
+    },
+    [](Wide number, Writer& out) { out.writeFixed(static_cast<Stored>(number)); },
+    [](Reader& in) { return static_cast<Wide>(in.readFixed<Stored>()); },
+    [](Wide number, Column& to) { appendFixed(to, static_cast<Stored>(number)); },
+};
+
+/// A word of the same sign; floats stay, as their sums are rounded.
+template <typename T>
+using WideOf = std::
+    conditional_t<std::is_floating_point_v<T>, T, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+
 // -- deltaSum ---------------------------------------------------------------------------------------
 
 template <typename T>
@@ -21,16 +46,18 @@ struct DeltaState {
 
 /// Σ of the rises from row to row.
 template <typename T>
-class DeltaSum final : public AggregateBase<DeltaSum<T>, DeltaState<T>, FixedInput<T>> {
+class DeltaSum final : public AggregateBase<DeltaSum<T>, DeltaState<T>, ColumnsInput> {
 public:
     using State = DeltaState<T>;
-    using Base = AggregateBase<DeltaSum<T>, State, FixedInput<T>>;
-    using Base::Base;
+    using Base = AggregateBase<DeltaSum<T>, State, ColumnsInput>;
+
+    DeltaSum(Signature signature, TypePtr result, NumberForm<T> form)
+        : Base(std::move(signature), std::move(result)), form_(form) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const FixedInput<T>& input, size_t row, Arena&) const {
-        const T value = input[row];
+    void addRow(State& state, const ColumnsInput& input, size_t row, Arena&) const {
+        const T value = form_.load(*input.columns[0], row);
         if (state.seen && state.last < value)
             state.sum = static_cast<T>(state.sum + static_cast<T>(value - state.last));
         state.last = value;
@@ -52,20 +79,23 @@ public:
     }
 
     void write(const State& state, Writer& out) const {
-        out.writeFixed(state.sum);
-        out.writeFixed(state.first);
-        out.writeFixed(state.last);
+        form_.write(state.sum, out);
+        form_.write(state.first, out);
+        form_.write(state.last, out);
         out.writeByte(state.seen);
     }
 
     void read(State& state, Reader& in, Arena&) const {
-        in.readFixed(state.sum);
-        in.readFixed(state.first);
-        in.readFixed(state.last);
+        state.sum = form_.read(in);
+        state.first = form_.read(in);
+        state.last = form_.read(in);
         state.seen = in.readByte() != 0;
     }
 
-    void finish(State& state, Column& to, Arena&) const { appendFixed(to, state.sum); }
+    void finish(State& state, Column& to, Arena&) const { form_.append(state.sum, to); }
+
+private:
+    NumberForm<T> form_;
 };
 
 bool isPlainNumber(const Type& type) {
@@ -86,7 +116,8 @@ AggregateFunctionPtr createDeltaSum(Signature signature) {
     AggregateFunctionPtr function;
     dispatchPhysical(argument->physical(), [&]<typename T>(Tag<T>) {
         if constexpr (std::is_arithmetic_v<T>)
-            function = std::make_shared<DeltaSum<T>>(std::move(signature), argument);
+            function = std::make_shared<DeltaSum<WideOf<T>>>(std::move(signature), argument,
+                                                             kNumberForm<WideOf<T>, T>);
     });
     return function;
 }
@@ -103,48 +134,22 @@ struct TimedDeltaState {
     uint8_t seen = 0;
 };
 
-/// How times of one type are read and travel. States keep them widened to Time, so that a pair of types needs no code
-/// of its own.
-template <typename Time>
-struct TimeForm {
-    Time (*load)(const Column&, size_t row);
-    void (*write)(Time, Writer&);
-    Time (*read)(Reader&);
-};
-
-template <typename Time, typename Stored>
-constexpr TimeForm<Time> kTimeForm = {
-    [](const Column& column, size_t row) {
-        return static_cast<Time>(static_cast<const FixedColumn<Stored>&>(column).data()[row]);
-    },
-    [](Time time, Writer& out) { out.writeFixed(static_cast<Stored>(time)); },
-    [](Reader& in) { return static_cast<Time>(in.readFixed<Stored>()); },
-};
-
-template <typename T>
-struct TimedInput {
-    FixedInput<T, 0> values;
-    const Column& times;
-
-    explicit TimedInput(const Column* const* arguments) : values(arguments), times(*arguments[1]) {}
-};
-
 /// deltaSum whose states know by their times which of them comes first.
 template <typename T, typename Time>
 class DeltaSumTimestamp final
-    : public AggregateBase<DeltaSumTimestamp<T, Time>, TimedDeltaState<T, Time>, TimedInput<T>> {
+    : public AggregateBase<DeltaSumTimestamp<T, Time>, TimedDeltaState<T, Time>, ColumnsInput> {
 public:
     using State = TimedDeltaState<T, Time>;
-    using Base = AggregateBase<DeltaSumTimestamp<T, Time>, State, TimedInput<T>>;
+    using Base = AggregateBase<DeltaSumTimestamp<T, Time>, State, ColumnsInput>;
 
-    DeltaSumTimestamp(Signature signature, TypePtr result, TimeForm<Time> form)
-        : Base(std::move(signature), std::move(result)), form_(form) {}
+    DeltaSumTimestamp(Signature signature, TypePtr result, NumberForm<T> form, NumberForm<Time> time_form)
+        : Base(std::move(signature), std::move(result)), form_(form), time_form_(time_form) {}
 
     static constexpr bool kEmptyIsZero = true;
 
-    void addRow(State& state, const TimedInput<T>& input, size_t row, Arena&) const {
-        const T value = input.values[row];
-        const Time time = form_.load(input.times, row);
+    void addRow(State& state, const ColumnsInput& input, size_t row, Arena&) const {
+        const T value = form_.load(*input.columns[0], row);
+        const Time time = time_form_.load(*input.columns[1], row);
         if (state.seen && state.last < value)
             state.sum = static_cast<T>(state.sum + static_cast<T>(value - state.last));
         state.last = value;
@@ -175,24 +180,24 @@ public:
     }
 
     void write(const State& state, Writer& out) const {
-        out.writeFixed(state.sum);
-        out.writeFixed(state.first);
-        form_.write(state.first_time, out);
-        out.writeFixed(state.last);
-        form_.write(state.last_time, out);
+        form_.write(state.sum, out);
+        form_.write(state.first, out);
+        time_form_.write(state.first_time, out);
+        form_.write(state.last, out);
+        time_form_.write(state.last_time, out);
         out.writeByte(state.seen);
     }
 
     void read(State& state, Reader& in, Arena&) const {
-        in.readFixed(state.sum);
-        in.readFixed(state.first);
-        state.first_time = form_.read(in);
-        in.readFixed(state.last);
-        state.last_time = form_.read(in);
+        state.sum = form_.read(in);
+        state.first = form_.read(in);
+        state.first_time = time_form_.read(in);
+        state.last = form_.read(in);
+        state.last_time = time_form_.read(in);
         state.seen = in.readByte() != 0;
     }
 
-    void finish(State& state, Column& to, Arena&) const { appendFixed(to, state.sum); }
+    void finish(State& state, Column& to, Arena&) const { form_.append(state.sum, to); }
 
 private:
     static bool before(const State& a, const State& b) {
@@ -208,7 +213,8 @@ private:
         state.last_time = later.last_time;
     }
 
-    TimeForm<Time> form_;
+    NumberForm<T> form_;
+    NumberForm<Time> time_form_;
 };
 
 AggregateFunctionPtr createDeltaSumTimestamp(Signature signature) {
@@ -227,10 +233,9 @@ AggregateFunctionPtr createDeltaSumTimestamp(Signature signature) {
         if constexpr (std::is_arithmetic_v<T>)
             dispatchPhysical(time->physical(), [&]<typename Time>(Tag<Time>) {
                 if constexpr (std::is_arithmetic_v<Time>) {
-                    using Wide = std::conditional_t<std::is_floating_point_v<Time>, double,
-                                                    std::conditional_t<std::is_signed_v<Time>, int64_t, uint64_t>>;
-                    function = std::make_shared<DeltaSumTimestamp<T, Wide>>(std::move(signature), argument,
-                                                                            kTimeForm<Wide, Time>);
+                    using Wide = std::conditional_t<std::is_floating_point_v<Time>, double, WideOf<Time>>;
+                    function = std::make_shared<DeltaSumTimestamp<WideOf<T>, Wide>>(
+                        std::move(signature), argument, kNumberForm<WideOf<T>, T>, kNumberForm<Wide, Time>);
                 }
             });
     });

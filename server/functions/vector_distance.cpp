@@ -186,11 +186,15 @@ void needVectors(const Signature& call, size_t vectors, size_t others) {
                     "Expected tuples of the same size as arguments of function {}", call.name);
 }
 
+TypePtr normType(const Signature& call, Norm norm, size_t vectors) {
+    needVectors(call, vectors, norm == Norm::Lp ? 1 : 0);
+    if (call.type(0)->kind() == TypeKind::Array) return floatOf(call, vectors);
+    return normOfTuples(norm, bare(call.arguments), vectors, 0, false).type;
+}
+
 template <Norm kNorm, size_t kVectors>
 TypePtr typeOfNorm(const Signature& call) {
-    needVectors(call, kVectors, kNorm == Norm::Lp ? 1 : 0);
-    if (call.type(0)->kind() == TypeKind::Array) return floatOf(call, kVectors);
-    return normOfTuples(kNorm, bare(call.arguments), kVectors, 0, false).type;
+    return normType(call, kNorm, kVectors);
 }
 
 template <Norm kNorm, size_t kVectors>
@@ -263,26 +267,34 @@ ColumnPtr runCosine(const Call& call) {
     return full(cosineOfTuples(call.arguments, call.rows, true).column);
 }
 
-template <Norm kNorm>
-TypePtr typeOfNormalize(const Signature& call) {
-    needCount(call, kNorm == Norm::Lp ? 2 : 1);
+TypePtr normalizedType(const Signature& call, Norm kind) {
+    needCount(call, kind == Norm::Lp ? 2 : 1);
     needTuple(call, 0);
     const std::vector<NamedColumn> arguments = bare(call.arguments);
-    const NamedColumn norm = normOfTuples(kNorm, arguments, 1, 0, false);
+    const NamedColumn norm = normOfTuples(kind, arguments, 1, 0, false);
     std::vector<TypePtr> elements;
     for (size_t i = 0; i < call.type(0)->children().size(); ++i)
         elements.push_back(apply("divide", {elementOf(arguments[0], i, false), norm}, 0, false).type);
     return types::tuple(std::move(elements));
 }
 
-template <Norm kNorm>
-ColumnPtr runNormalize(const Call& call) {
-    const NamedColumn norm = normOfTuples(kNorm, call.arguments, 1, call.rows, true);
+ColumnPtr normalized(const Call& call, Norm kind) {
+    const NamedColumn norm = normOfTuples(kind, call.arguments, 1, call.rows, true);
     std::vector<ColumnPtr> elements;
     for (size_t i = 0; i < call.argumentType(0)->children().size(); ++i)
         elements.push_back(
             full(apply("divide", {elementOf(call.arguments[0], i, true), norm}, call.rows, true).column));
     return std::make_shared<TupleColumn>(std::move(elements), call.rows);
+}
+
+template <Norm kNorm>
+TypePtr typeOfNormalize(const Signature& call) {
+    return normalizedType(call, kNorm);
+}
+
+template <Norm kNorm>
+ColumnPtr runNormalize(const Call& call) {
+    return normalized(call, kNorm);
 }
 
 #define NORM(kind)                                                                                \
