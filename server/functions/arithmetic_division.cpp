@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 
 #include "common/base/error.h"
@@ -77,23 +78,43 @@ ColumnPtr runChecked(const ArithmeticCall& call, Physical result, Action action)
     return results.finish();
 }
 
+/// Divides by a constant with a product, a difference and two shifts. Source: Granlund and Montgomery, "Division by
+/// invariant integers using multiplication", figure 4.1.
+class ConstantDivisor {
+public:
+    explicit ConstantDivisor(uint64_t divisor) {
+        const auto bits = static_cast<unsigned>(std::bit_width(divisor - 1));  // 2^bits >= divisor
+        const UInt128 above = (UInt128(1) << bits) - divisor;
+        multiplier_ = static_cast<uint64_t>((above << 64) / divisor + 1);
+        first_shift_ = bits > 0 ? 1 : 0;
+        second_shift_ = bits > 0 ? bits - 1 : 0;
+    }
+
+    uint64_t quotient(uint64_t value) const {
+        const auto high = static_cast<uint64_t>(UInt128(multiplier_) * value >> 64);
+        return (high + ((value - high) >> first_shift_)) >> second_shift_;
+    }
+
+private:
+    uint64_t multiplier_;
+    unsigned first_shift_;
+    unsigned second_shift_;
+};
+
 /// `out` of the result's width gets the quotients or remainders of a chunk by a constant.
 template <typename W, typename Out, bool kRemainder>
 void divideChunk(const W* left, W divisor, Out* out, size_t count) {
     if constexpr (sizeof(W) == 8) {
-        // What fits 32 bits is divided by a product.
         W all = 0;
-        for (size_t i = 0; i < count; ++i) all |= left[i];
-        if (static_cast<uint64_t>(all) >> 32 == 0 && divisor > 0 &&
-            static_cast<uint64_t>(divisor) >> 32 == 0) {
-            // 2^64 / divisor, rounded up: its product with 32 bits has the quotient in its upper half.
-            const uint64_t inverse = UINT64_MAX / static_cast<uint64_t>(divisor) + 1;
-            const auto small = static_cast<uint64_t>(divisor);
+        if constexpr (kIsSigned<W>)
+            for (size_t i = 0; i < count; ++i) all |= left[i];
+        if (all >= 0 && divisor > 0) {
+            const auto positive = static_cast<uint64_t>(divisor);
+            const ConstantDivisor by(positive);
             for (size_t i = 0; i < count; ++i) {
                 const auto value = static_cast<uint64_t>(left[i]);
-                const uint64_t quotient =
-                    small == 1 ? value : static_cast<uint64_t>(UInt128(inverse) * value >> 64);
-                out[i] = static_cast<Out>(kRemainder ? value - quotient * small : quotient);
+                const uint64_t quotient = by.quotient(value);
+                out[i] = static_cast<Out>(kRemainder ? value - quotient * positive : quotient);
             }
             return;
         }

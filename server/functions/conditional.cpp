@@ -59,20 +59,10 @@ Traits choosing() {
     return {.default_nulls = false, .default_low_cardinality = false, .sees_constants = true};
 }
 
-/// A UInt64 literal that an Int64 could hold counts as one when it meets signed numbers.
-TypePtr branchType(const NamedColumn& branch) {
-    TypePtr type = removeLowCardinalityRecursively(branch.type);
-    if (type->kind() != TypeKind::UInt64) return type;
-    const auto value = constantValue(branch);
-    return value && value->to<uint64_t>() <= static_cast<uint64_t>(INT64_MAX) ? types::int64() : type;
-}
-
 /// The type of one of several branches.
 TypePtr commonBranchType(std::span<const NamedColumn> branches) {
     std::vector<TypePtr> types;
     for (const NamedColumn& branch : branches) types.push_back(removeLowCardinalityRecursively(branch.type));
-    if (TypePtr type = tryLeastSupertype(types)) return type;
-    for (size_t i = 0; i < branches.size(); ++i) types[i] = branchType(branches[i]);
     return leastSupertype(types);
 }
 

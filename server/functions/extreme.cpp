@@ -33,8 +33,9 @@ public:
                         "Function {} needs at least one argument", name_);
         std::vector<TypePtr> types;
         for (const NamedColumn& argument : arguments) types.push_back(argument.type);
+        if (TypePtr type = typeOfMixedPair(types)) return type;
         if (TypePtr type = tryLeastSupertype(types)) return type;
-        return typeWithoutSupertype(arguments, types);
+        return typeWithoutSupertype(types);
     }
 
     ColumnPtr execute(Arguments arguments, const TypePtr& result_type, size_t rows) const override {
@@ -96,32 +97,25 @@ private:
             if (!plain->isNullAt(i) && std::isnan(values->value(i).to<double>())) takes[i] = 1;
     }
 
-    TypePtr typeWithoutSupertype(Arguments arguments, const std::vector<TypePtr>& types) const {
-        bool numbers = true;
-        bool decimal = false;
-        bool is_float = false;
-        bool wide_unsigned = false;
-        bool is_signed = false;
-        for (const TypePtr& type : types) {
-            const TypePtr bare = removeNullable(type);
-            numbers &= bare->isNumber() || bare->kind() == TypeKind::Nothing;
-            decimal |= bare->isDecimal();
-            is_float |= bare->isFloat();
-            wide_unsigned |= bare->kind() == TypeKind::UInt64;
-            is_signed |= bare->isInteger() && !bare->isUnsigned();
-        }
-        if (!numbers) return leastSupertype(types);
-        const auto nullable = [&](const TypePtr& type) {
-            const bool any_null =
-                std::any_of(types.begin(), types.end(), [](const TypePtr& t) { return t->isNullable(); });
-            return any_null ? types::nullable(type) : type;
-        };
-        if (decimal && is_float) return nullable(types::float64());
-        if (!decimal && !is_float && wide_unsigned && is_signed)
-            return nullable(greatest_ ? types::uint64() : types::int64());
+    /// Of UInt64 and one signed number, literals included; nullptr for anything else.
+    TypePtr typeOfMixedPair(const std::vector<TypePtr>& types) const {
+        if (types.size() != 2) return nullptr;
+        const bool first = types[0]->kind() == TypeKind::UInt64;
+        const Type& other = *types[first ? 1 : 0];
+        if ((!first && types[1]->kind() != TypeKind::UInt64) || !other.isInteger() || other.isUnsigned() || other.width() > 8)
+            return nullptr;
+        if (other.kind() != TypeKind::Int64) return types::simple(TypeKind::Int128);
+        return greatest_ ? types::uint64() : types::int64();
+    }
+
+    /// Two numbers are compared as floats where one is, or refused; anything else has a common type or none.
+    TypePtr typeWithoutSupertype(const std::vector<TypePtr>& types) const {
+        if (types.size() != 2 || !types[0]->isNumber() || !types[1]->isNumber()) return leastSupertype(types);
+        if ((types[0]->isDecimal() && types[1]->isFloat()) || (types[0]->isFloat() && types[1]->isDecimal()))
+            return types::float64();
         throw Error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                    "Illegal types {} and {} of arguments of function {}", arguments[0].type->name(),
-                    arguments.back().type->name(), name_);
+                    "Illegal types {} and {} of arguments of function {}", types[0]->name(), types[1]->name(),
+                    name_);
     }
 
     bool greatest_;

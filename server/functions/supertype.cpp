@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/error.h"
+#include "common/types/literal_type.h"
 
 namespace shardd::functions {
 
@@ -152,13 +153,25 @@ bool widen(NumberWidths& widths, const Type& type) {
     return true;
 }
 
+TypePtr superOfNumbers(const Types& types);
+
+/// UInt64 and signed integers: only literals of UInt64 can do without its upper half.
+TypePtr superOfSigned(Types types) {
+    for (TypePtr& type : types) {
+        if (!isKind(type, TypeKind::UInt64)) continue;
+        if (!types::mayBeSigned(type)) return nullptr;
+        type = types::int64();
+    }
+    return superOfNumbers(types);
+}
+
 TypePtr superOfNumbers(const Types& types) {
     NumberWidths widths;
     for (const TypePtr& type : types)
         if (!widen(widths, *type)) return nullptr;
     unsigned bits = std::max(widths.signed_bits, widths.unsigned_bits);
     const bool mixed = widths.signed_bits != 0 && widths.unsigned_bits >= widths.signed_bits;
-    if (mixed && widths.unsigned_bits == 64) return nullptr;
+    if (mixed && widths.unsigned_bits == 64) return superOfSigned(types);
     if (mixed) ++bits;
     if (widths.mantissa_bits != 0) {
         bits = std::max(bits, widths.mantissa_bits);

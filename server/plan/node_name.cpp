@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/error.h"
+#include "common/types/literal_type.h"
 #include "server/sql/literal.h"
 
 namespace shardd::plan {
@@ -126,6 +127,7 @@ TypePtr literalType(const Value& value) {
             return types::simple(TypeKind::Bool);
         case Value::Kind::UInt64: {
             const uint64_t number = value.get<uint64_t>();
+            if (number > UINT32_MAX && number <= INT64_MAX) return types::literalUInt64();
             return types::simple(number <= UINT8_MAX    ? TypeKind::UInt8
                                  : number <= UINT16_MAX ? TypeKind::UInt16
                                  : number <= UINT32_MAX ? TypeKind::UInt32
