@@ -1,5 +1,8 @@
 #include "common/columns/state_column.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "common/base/city_hash.h"
 #include "common/base/error.h"
 #include "common/base/reader.h"
@@ -11,19 +14,48 @@ namespace shardd {
 
 /// States made here are ended here, once, whoever looks at them meanwhile.
 struct StateColumn::Owned {
-    explicit Owned(AggregateOpsPtr state_ops) : ops(std::move(state_ops)) {}
+    explicit Owned(AggregateOpsPtr state_ops)
+        : ops(std::move(state_ops)),
+          stride(ops->stateSize()),
+          empty_is_zero(ops->emptyIsZero()),
+          trivial(ops->trivialDestroy()) {
+        const size_t alignment = ops->stateAlignment();
+        stride = (stride + alignment - 1) / alignment * alignment;
+    }
 
     Owned(const Owned&) = delete;
     Owned& operator=(const Owned&) = delete;
 
     ~Owned() {
-        if (ops->trivialDestroy()) return;
-        for (char* state : states) ops->destroy(state);
+        for (const Run& run : runs)
+            for (size_t i = 0; i < run.count; ++i) ops->destroy(run.first + i * stride);
     }
 
+    /// `count` states side by side, known to this from the moment that they exist.
+    char* make(size_t count) {
+        char* first = arena.allocateAligned(stride * count, ops->stateAlignment());
+        if (empty_is_zero) std::memset(first, 0, stride * count);
+        if (empty_is_zero && trivial) return first;
+        if (!trivial && (runs.empty() || runs.back().first + runs.back().count * stride != first))
+            runs.push_back({first, 0});
+        for (size_t i = 0; i < count; ++i) {
+            if (!empty_is_zero) ops->create(first + i * stride);
+            if (!trivial) ++runs.back().count;
+        }
+        return first;
+    }
+
+    struct Run {
+        char* first;
+        size_t count;
+    };
+
     AggregateOpsPtr ops;
+    size_t stride;
+    bool empty_is_zero;
+    bool trivial;
     Arena arena;
-    PodVector<char*> states;
+    std::vector<Run> runs;  // of states that must be destroyed
     /// What columns that were put into this one were looking at.
     std::vector<std::shared_ptr<const void>> others;
 };
@@ -35,24 +67,51 @@ StateColumn::StateColumn(AggregateOpsPtr ops, PodVector<char*> states, std::shar
 
 StateColumn::~StateColumn() = default;
 
-Arena& StateColumn::arena() {
+StateColumn::Owned& StateColumn::owned() {
     if (!owned_) owned_ = std::make_shared<Owned>(ops_);
-    return owned_->arena;
+    return *owned_;
 }
 
-char* StateColumn::addState() {
-    char* state = arena().allocateAligned(ops_->stateSize(), ops_->stateAlignment());
-    owned_->states.push_back(nullptr);  // room first: a state that exists must be known to its owner
-    owned_->states.pop_back();
-    states_.push_back(state);
-    try {
-        ops_->create(state);
-    } catch (...) {
-        states_.pop_back();
-        throw;
+Arena& StateColumn::arena() { return owned().arena; }
+
+/// Side by side.
+char* StateColumn::addStates(size_t count) {
+    const size_t before = states_.size();
+    states_.resize(before + count);  // room first: states that exist must be in their place
+    states_.resize(before);
+    char* first = owned().make(count);
+    states_.resize(before + count);
+    for (size_t i = 0; i < count; ++i) states_[before + i] = first + i * owned_->stride;
+    return first;
+}
+
+void StateColumn::continueStates(size_t rows, Reader& in, const char*& whole_end) {
+    // Memory is taken as states come, whatever number of them is announced.
+    constexpr size_t kStepBytes = 65536;
+    constexpr size_t kStepStates = 1024;
+    const size_t stride = owned().stride;
+    const size_t step = std::clamp<size_t>(kStepBytes / std::max<size_t>(stride, 1), 1, kStepStates);
+    whole_end = in.position();
+    while (states_.size() < rows) {
+        const size_t before = states_.size();
+        const size_t count = std::min(rows - before, step);
+        char* first = addStates(count);
+        size_t done = 0;
+        try {
+            while (true) {
+                done += ops_->deserializeAhead(first + done * stride, stride, count - done, in);
+                whole_end = in.position();
+                if (done == count) break;
+                ops_->deserialize(first + done * stride, in, owned_->arena);
+                ++done;
+                whole_end = in.position();
+                if (done == count) break;
+            }
+        } catch (...) {
+            states_.resize(before + done);
+            throw;
+        }
     }
-    owned_->states.push_back(state);
-    return state;
 }
 
 std::shared_ptr<const void> StateColumn::holder() const {
@@ -61,7 +120,9 @@ std::shared_ptr<const void> StateColumn::holder() const {
     return std::make_shared<std::pair<std::shared_ptr<Owned>, std::shared_ptr<const void>>>(owned_, holder_);
 }
 
-size_t StateColumn::allocatedBytes() const { return states_.allocatedBytes() + (owned_ ? owned_->arena.allocatedBytes() : 0); }
+size_t StateColumn::allocatedBytes() const {
+    return states_.allocatedBytes() + (owned_ ? owned_->arena.allocatedBytes() : 0);
+}
 
 Value StateColumn::value(size_t row) const {
     Writer out;
@@ -79,14 +140,13 @@ int StateColumn::compareAt(size_t row, const Column& other, size_t other_row, in
     Writer left;
     Writer right;
     ops_->serialize(states_[row], left);
-    static_cast<const StateColumn&>(other).ops_->serialize(static_cast<const StateColumn&>(other).states_[other_row], right);
+    static_cast<const StateColumn&>(other).ops_->serialize(
+        static_cast<const StateColumn&>(other).states_[other_row], right);
     const int order = left.view().compare(right.view());
     return order < 0 ? -1 : (order > 0 ? 1 : 0);
 }
 
-void StateColumn::insertDefault(size_t count) {
-    for (size_t i = 0; i < count; ++i) addState();
-}
+void StateColumn::insertDefault(size_t count) { addStates(count); }
 
 void StateColumn::insert(const Value& value) {
     Reader in(value.get<std::string>());
@@ -100,7 +160,8 @@ void StateColumn::insertRange(const Column& source, size_t from, size_t count) {
     const auto& other = static_cast<const StateColumn&>(source);
     if (std::shared_ptr<const void> theirs = other.holder(); theirs && theirs != owned_) {
         arena();
-        if (owned_->others.empty() || owned_->others.back() != theirs) owned_->others.push_back(std::move(theirs));
+        if (owned_->others.empty() || owned_->others.back() != theirs)
+            owned_->others.push_back(std::move(theirs));
     }
     states_.append(other.states_.data() + from, count);
 }

@@ -24,7 +24,17 @@ public:
     const PodVector<char*>& states() const { return states_; }
 
     /// A new empty state at the end, owned by the column, to be filled by the caller.
-    char* addState();
+    char* addState() { return addStates(1); }
+
+    /// Reads states until the column has `rows` of them. When the bytes end before, or are none, whole states stay in
+    /// the column, and `whole_end` is where they end, if that is in the window of `in`.
+    void continueStates(size_t rows, Reader& in, const char*& whole_end);
+
+    void readStates(size_t rows, Reader& in) {
+        const char* whole_end = nullptr;
+        continueStates(size() + rows, in, whole_end);
+    }
+
     Arena& arena();
 
     ColumnKind kind() const override { return ColumnKind::State; }
@@ -62,6 +72,8 @@ private:
     struct Owned;  // the states this column made, and their arena; shared with columns cut from this one
 
     std::shared_ptr<const void> holder() const;
+    Owned& owned();
+    char* addStates(size_t count);
 
     AggregateOpsPtr ops_;
     PodVector<char*> states_;

@@ -35,7 +35,7 @@ public:
 
     virtual const std::vector<TypePtr>& argumentTypes() const = 0;
 
-    virtual TypePtr resultType() const = 0;
+    virtual const TypePtr& resultType() const = 0;
 
     /// The number printed in AggregateFunction(1, sumMap, …); 0 where none is printed.
     virtual size_t stateVersion() const { return 0; }
@@ -58,8 +58,19 @@ public:
 
     virtual void serialize(const char* place, Writer& out) const = 0;
 
+    /// serialize() of each.
+    virtual void serializeBatch(const char* const* places, size_t rows, Writer& out) const {
+        for (size_t i = 0; i < rows; ++i) serialize(places[i], out);
+    }
+
     /// Into a fresh state made by create(). Foreign bytes: errors, never a crash or an unbounded allocation.
     virtual void deserialize(char* place, Reader& in, Arena& arena) const = 0;
+
+    /// Into the first of `rows` fresh states, each `stride` bytes behind the one before: as many as have a simple form
+    /// and lie whole among the bytes that `in` has at hand. Returns their number; the next one takes deserialize().
+    virtual size_t deserializeAhead(char* /*first*/, size_t /*stride*/, size_t /*rows*/, Reader& /*in*/) const {
+        return 0;
+    }
 };
 
 using AggregateOpsPtr = std::shared_ptr<const AggregateOps>;

@@ -42,6 +42,7 @@ public:
     /// Reads on until the column has `rows` rows. When the bytes end before, whole rows stay in the column,
     /// and `done_bytes` is what they took.
     void continueStrings(size_t rows, StringColumn& column, size_t& done_bytes);
+    void continueStates(size_t rows, StateColumn& column, size_t& done_bytes);
 
 private:
     template <typename T>
@@ -282,11 +283,19 @@ ColumnPtr ColumnReader::readTuple(const TypePtr& type, size_t rows, const Kinds*
 
 ColumnPtr ColumnReader::readStates(const Type& type, size_t rows) {
     auto column = std::make_shared<StateColumn>(type.aggregate());
-    for (size_t row = 0; row < rows; ++row) {
-        char* state = column->addState();
-        type.aggregate()->deserialize(state, in_, column->arena());
-    }
+    column->readStates(rows, in_);
     return column;
+}
+
+void ColumnReader::continueStates(size_t rows, StateColumn& column, size_t& done_bytes) {
+    const char* const start = in_.position();
+    const char* whole_end = start;
+    try {
+        column.continueStates(rows, in_, whole_end);
+    } catch (const NeedMoreBytes&) {
+        done_bytes = static_cast<size_t>(whole_end - start);
+        throw;
+    }
 }
 
 ColumnPtr ColumnReader::readData(const TypePtr& type, size_t rows) {
@@ -491,10 +500,11 @@ struct BlockReader::State {
     uint64_t rows = 0;
     NamedColumn column;
     Kinds kinds;
-    /// A String column that has not all its rows yet: the one kind of column that is long, has no width, and
-    /// is common.
+    /// A column of strings or of states that has not all its rows yet: the kinds that are long, have no
+    /// width, and are common.
     std::shared_ptr<StringColumn> strings;
-    size_t strings_bytes = 0;
+    std::shared_ptr<StateColumn> states;
+    size_t done_bytes = 0;
 };
 
 BlockReader::BlockReader(NativeOptions options, NativeLimits limits)
@@ -571,10 +581,16 @@ bool BlockReader::step(Reader& in) {
                 state.column.column = createColumn(*state.column.type);
             } else if (state.column.type->kind() == TypeKind::String && state.kinds.stack.empty()) {
                 if (!state.strings) state.strings = std::make_shared<StringColumn>();
-                state.strings_bytes = 0;
-                reader.continueStrings(state.rows, *state.strings, state.strings_bytes);
-                state.strings_bytes = 0;
+                state.done_bytes = 0;
+                reader.continueStrings(state.rows, *state.strings, state.done_bytes);
+                state.done_bytes = 0;
                 state.column.column = std::move(state.strings);
+            } else if (state.column.type->kind() == TypeKind::AggregateFunction &&
+                       state.kinds.stack.empty()) {
+                if (!state.states)
+                    state.states = std::make_shared<StateColumn>(state.column.type->aggregate());
+                reader.continueStates(state.rows, *state.states, state.done_bytes);
+                state.column.column = std::move(state.states);
             } else {
                 reader.readPrefix(*state.column.type, &state.kinds);
                 state.column.column = reader.readWithKinds(state.column.type, state.rows, state.kinds,
@@ -611,7 +627,7 @@ std::optional<Block> BlockReader::tryRead(ByteWindow& window, size_t& wanted) {
         }
     } catch (const NeedMoreBytes& need) {
         wanted = need.at_least;
-        window.drop(std::exchange(state_->strings_bytes, 0));
+        window.drop(std::exchange(state_->done_bytes, 0));
         return std::nullopt;
     }
 }

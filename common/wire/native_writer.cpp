@@ -126,8 +126,7 @@ void writeData(const Type& type, const Column& column, Writer& out) {
             return writeMap(type, as<ArrayColumn>(column), out);
         case TypeKind::AggregateFunction: {
             const auto& states = as<StateColumn>(column);
-            for (const char* state : states.states()) states.ops()->serialize(state, out);
-            return;
+            return states.ops()->serializeBatch(states.states().data(), states.size(), out);
         }
         default:
             break;

@@ -70,6 +70,10 @@ public:
     virtual void mergeBatch(
         char* const* places, const char* const* others, size_t offset, size_t rows, Arena& arena) const;
 
+    /// At once where kernel() tells the state.
+    void serializeBatch(const char* const* places, size_t rows, Writer& out) const override;
+    size_t deserializeAhead(char* first, size_t stride, size_t rows, Reader& in) const override;
+
     virtual Kernel kernel() const { return Kernel::None; }
 
     /// A function of one constant NULL row gives the same as no row: whether rows of NULLs are skipped by

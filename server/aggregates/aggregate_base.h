@@ -31,7 +31,7 @@ public:
 
     const std::vector<TypePtr>& argumentTypes() const override { return signature_.arguments; }
 
-    TypePtr resultType() const override { return result_type_; }
+    const TypePtr& resultType() const override { return result_type_; }
 
 protected:
     const Signature& signature() const { return signature_; }

@@ -85,6 +85,14 @@ public:
         nested().mergeBatch(places, others, offset, rows, arena);
     }
 
+    void serializeBatch(const char* const* places, size_t rows, Writer& out) const override {
+        nested().serializeBatch(places, rows, out);
+    }
+
+    size_t deserializeAhead(char* first, size_t stride, size_t rows, Reader& in) const override {
+        return nested().deserializeAhead(first, stride, rows, in);
+    }
+
 private:
     struct Condition {
         const uint8_t* values = nullptr;  // without them (the condition is NULL itself) nothing holds

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -66,6 +67,8 @@ struct TextKeyTraits {
 template <typename T, typename Traits = FixedKeyTraits<T>>
 class CompactSet {
 public:
+    using Element = T;
+
     CompactSet() = default;
     CompactSet(const CompactSet&) = delete;
     CompactSet& operator=(const CompactSet&) = delete;
@@ -153,15 +156,26 @@ public:
     }
 
     void mergeFrom(const CompactSet& other, Arena& arena) {
+        if (size_ == 0 && bits_ == 0) return copyFrom(other, arena);
         if (other.size_ > size_) reserve(other.size_, arena);
         other.forEach([&](const T& key) { insert(key, arena); });
+    }
+
+    /// Brings the elements near that forEach() will go over, or the first of them.
+    void prefetchElements() const {
+        constexpr size_t kLine = 64;
+        constexpr size_t kMostLines = 4;
+        const size_t lines = std::min(kMostLines, capacity() * sizeof(T) / kLine + (bits_ != 0));
+        for (size_t i = 0; i < lines; ++i)
+            __builtin_prefetch(reinterpret_cast<const char*>(slots_) + i * kLine);
     }
 
     /// Forgets the elements for which `keep` says no.
     template <typename Keep>
     void retain(Keep&& keep, Arena& arena) {
         CompactSet kept;
-        kept.reserve(size_, arena);  // in the order of the slots they would crowd at the front of a small table
+        kept.reserve(size_,
+                     arena);  // in the order of the slots they would crowd at the front of a small table
         forEach([&](const T& key) {
             if (keep(key)) kept.insert(key, arena);
         });
@@ -183,6 +197,19 @@ private:
     static constexpr size_t kHeader = 16;  // before a heap table: the budget that pays for it
 
     size_t capacity() const { return bits_ == 0 ? 0 : size_t{1} << bits_; }
+
+    /// Into a set without elements and slots.
+    void copyFrom(const CompactSet& other, Arena& arena) {
+        if (other.bits_ == 0) {
+            std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof(*this));
+            return;
+        }
+        rehash(other.bits_, arena);
+        std::memcpy(static_cast<void*>(slots_), static_cast<const void*>(other.slots_),
+                    capacity() * sizeof(T));
+        size_ = other.size_;
+        has_zero_ = other.has_zero_;
+    }
 
     T* insertInline(const T& key, Arena& arena, bool& inserted) {
         const size_t count = size_ - has_zero_;

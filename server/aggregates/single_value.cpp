@@ -46,10 +46,15 @@ void StringSingle::read(const Type&, Reader& in, Arena& arena) {
         size_plus_one = 0;
         return;
     }
-    std::string text = readBounded(in, static_cast<size_t>(size));
     // Old senders leave the NUL out.
-    if (!text.empty() && text.back() == '\0') text.pop_back();
-    assign(text, arena);
+    const auto assignText = [&](std::string_view text) {
+        if (!text.empty() && text.back() == '\0') text.remove_suffix(1);
+        assign(text, arena);
+    };
+    const auto bytes = static_cast<size_t>(size);
+    if (in.available() < bytes) return assignText(readBounded(in, bytes));
+    assignText({in.position(), bytes});
+    in.skip(bytes);
 }
 
 }  // namespace shardd::aggregates

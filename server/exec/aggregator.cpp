@@ -13,7 +13,8 @@ namespace shardd::exec {
 
 namespace {
 
-/// Keys below are rows of a table themselves, of 8 bytes a row: it stays in the second-level cache, or nearly so.
+/// Keys below are rows of a table themselves, of 8 bytes a row: it stays in the second-level cache, or nearly
+/// so.
 constexpr uint64_t kSmallKeys = uint64_t{1} << 18;
 /// As long as a worker has taken less than a quarter of these rows, so large keys are not worth that table.
 constexpr uint64_t kFirstSmallKeys = 4096;
@@ -30,7 +31,8 @@ Code largestOf(const Code* codes, size_t rows) {
 /// What a worker's table and rows may take of the third-level cache while keys do repeat.
 constexpr size_t kLargeTableBytes = size_t{16} << 20;
 
-/// Rows of one group that follow one another are added as if there were no key, when there are so many of them or more.
+/// Rows of one group that follow one another are added as if there were no key, when there are so many of
+/// them or more.
 constexpr size_t kLongRun = 16;
 
 /// Whether the places change so seldom.
@@ -373,7 +375,8 @@ void Aggregator::addStates(
         const aggregates::AggregateFunction& function = *plan_.calls[c].function;
         if (long_runs) {
             forEachPlace(places, rows, [&](char* place, size_t first, size_t count) {
-                function.addBatchSingle(input.arguments[c].data(), place + offsets_[c], from + first, count, arena);
+                function.addBatchSingle(input.arguments[c].data(), place + offsets_[c], from + first, count,
+                                        arena);
             });
             continue;
         }
@@ -381,9 +384,16 @@ void Aggregator::addStates(
             function.addBatch(input.arguments[c].data(), places, offsets_[c], from, rows, arena);
             continue;
         }
-        const auto& states = as<StateColumn>(*input.arguments[c][0]).states();
-        for (size_t i = 0; i < rows; ++i)
-            if (places[i]) function.merge(places[i] + offsets_[c], states[from + i], arena);
+        const char* const* states = as<StateColumn>(*input.arguments[c][0]).states().data() + from;
+        worker.merged_into.clear();
+        worker.merged.clear();
+        for (size_t i = 0; i < rows; ++i) {
+            if (!places[i]) continue;
+            worker.merged_into.push_back(places[i]);
+            worker.merged.push_back(states[i] - offsets_[c]);
+        }
+        function.mergeBatch(worker.merged_into.data(), worker.merged.data(), offsets_[c],
+                            worker.merged.size(), arena);
     }
 }
 

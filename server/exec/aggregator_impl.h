@@ -42,10 +42,12 @@ struct Aggregator::Worker {
     KeyBatch code_batch;
     PodVector<char*> places;
     PodVector<char*> fresh;
+    PodVector<char*> merged_into;   // places of states …
+    PodVector<const char*> merged;  // … and what is merged into them
     /// Rows of groups by dictionary code, or by a key that is a small number.
     PodVector<char*> rows_of_codes;
-    size_t taken_rows = 0;   // by small keys
-    size_t large_keys = 0;   // batches whose keys are not looked at: those before had large ones
+    size_t taken_rows = 0;      // by small keys
+    size_t large_keys = 0;      // batches whose keys are not looked at: those before had large ones
     ColumnPtr dictionary;       // whose codes these are
     ColumnPtr dictionary_keys;  // as values of the key's type
     char* single_row = nullptr;

@@ -116,7 +116,9 @@ public:
     void growFor(size_t keys) override {
         PodVector<uint64_t> old;
         old.swap(slots_);
-        slots_.resizeZeroed(std::max(old.size() * 2, slotsFor(keys)));
+        // While it is small, room costs less than moving.
+        const size_t times = old.size() < 2 * kPrefetchFrom ? 4 : 2;
+        slots_.resizeZeroed(std::max(old.size() * times, slotsFor(keys)));
         const size_t mask = slots_.size() - 1;
         for (size_t i = 0; i < old.size(); ++i) {
             if (i + kFetchSlot < old.size())

@@ -239,9 +239,7 @@ public:
 
     void restart() override {}
 
-    void read(size_t rows) override {
-        for (size_t i = 0; i < rows; ++i) ops_->deserialize(column_->addState(), stream_, column_->arena());
-    }
+    void read(size_t rows) override { column_->readStates(rows, stream_); }
 
     ColumnPtr take() override { return std::exchange(column_, std::make_unique<StateColumn>(ops_)); }
 

@@ -142,8 +142,7 @@ public:
         : holder_(values), values_(as<StateColumn>(*values)), out_(out) {}
 
     void write(size_t from, size_t count) override {
-        for (size_t row = from; row < from + count; ++row)
-            values_.ops()->serialize(values_.states()[row], out_.data());
+        values_.ops()->serializeBatch(values_.states().data() + from, count, out_.data());
     }
 
 private:

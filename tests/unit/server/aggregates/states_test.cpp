@@ -7,6 +7,7 @@
 
 #include "common/base/arena.h"
 #include "common/columns/create_column.h"
+#include "common/columns/state_column.h"
 #include "common/types/type_parser.h"
 #include "server/aggregates/aggregate.h"
 #include "server/aggregates/aggregate_list.h"
@@ -202,6 +203,64 @@ TEST_P(States, RefuseBytesThatAreCutShort) {
         Reader in(std::string_view(bytes).substr(0, size));
         EXPECT_THROW(call.function().deserialize(state.place(), in, state.arena()), Error)
             << size << " bytes";
+    }
+}
+
+TEST_P(States, TravelManyAtATime) {
+    constexpr size_t kStates = 5;
+    const Call call(GetParam());
+    const std::string one = unhex(GetParam().state);
+    std::string bytes;
+    for (size_t i = 0; i < kStates; ++i) bytes += one;
+
+    StateColumn column(call.function().shared_from_this());
+    Reader in(bytes);
+    column.readStates(kStates, in);
+    EXPECT_TRUE(in.atEnd());
+    ASSERT_EQ(column.size(), kStates);
+    Writer together;
+    call.function().serializeBatch(column.states().data(), kStates, together);
+    Writer one_by_one;
+    for (const char* state : column.states()) call.function().serialize(state, one_by_one);
+    EXPECT_EQ(hex(together.view()), hex(one_by_one.view()));
+    if (GetParam().bytes == Bytes::Exact) {
+        EXPECT_EQ(hex(together.view()), hex(bytes));
+    }
+    for (char* state : column.states()) {
+        const MutableColumnPtr result = createColumn(*call.function().resultType());
+        call.function().insertResult(state, *result, column.arena());
+        Writer out;
+        writeBinary(*result, 0, out);
+        EXPECT_EQ(hex(out.view()), GetParam().result);
+    }
+}
+
+TEST_P(States, StayWholeWhereBytesEnd) {
+    constexpr size_t kStates = 3;
+    const Call call(GetParam());
+    const std::string one = unhex(GetParam().state);
+    if (one.empty()) GTEST_SKIP() << "no bytes, no end";
+    const std::string bytes = one + one + one;
+    const size_t step = std::max<size_t>(1, one.size() / 100);
+    for (size_t size = 0; size < bytes.size(); size += step) {
+        StateColumn column(call.function().shared_from_this());
+        Reader in(std::string_view(bytes).substr(0, size));
+        const char* whole_end = nullptr;
+        EXPECT_THROW(column.continueStates(kStates, in, whole_end), Error) << size << " bytes";
+        ASSERT_EQ(column.size(), size / one.size());
+        ASSERT_EQ(whole_end, bytes.data() + column.size() * one.size());
+        // What comes later is put behind them.
+        Reader rest(std::string_view(bytes).substr(column.size() * one.size()));
+        column.continueStates(kStates, rest, whole_end);
+        EXPECT_TRUE(rest.atEnd());
+        Writer out;
+        call.function().serializeBatch(column.states().data(), kStates, out);
+        if (GetParam().bytes == Bytes::Exact) {
+            EXPECT_EQ(hex(out.view()), hex(bytes));
+        }
+        if (GetParam().bytes == Bytes::AnyOrder) {
+            EXPECT_EQ(sortedBytes(std::string(out.view())), sortedBytes(bytes));
+        }
     }
 }
 
