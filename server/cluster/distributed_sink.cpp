@@ -175,9 +175,12 @@ private:
         auto sink = std::make_shared<RemoteSink>(std::move(request));
         sink->start();
         outputs.remote.push_back(sink);
+        {
+            const std::lock_guard lock(mutex_);
+            open_sinks_.push_back(sink);
+        }
+        // A stop that came before that has not found it.
         if (insert_.request.stop.stop_requested()) sink->cancel();
-        const std::lock_guard lock(mutex_);
-        open_sinks_.push_back(std::move(sink));
     }
 
     void cancelRemote() {

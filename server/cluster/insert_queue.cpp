@@ -366,13 +366,16 @@ std::shared_ptr<RemoteSink> InsertQueue::openSink(const QueueFileHeader& header)
     request.settings = header.settings;
     request.origin = header.origin;
     auto sink = std::make_shared<RemoteSink>(std::move(request));
+    sink->start();  // before others know of it: they may cancel it only then
+    bool stopped = false;
     {
         const std::lock_guard lock(mutex_);
-        if (stopped_) throw Error(ErrorCode::ABORTED, "The table is being stopped");
-        active_ = sink;
+        stopped = stopped_;
+        if (!stopped) active_ = sink;
     }
-    sink->start();
-    return sink;
+    if (!stopped) return sink;
+    sink->cancel();
+    throw Error(ErrorCode::ABORTED, "The table is being stopped");
 }
 
 void InsertQueue::closeSink() {

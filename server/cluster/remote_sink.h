@@ -47,6 +47,7 @@ public:
 
     explicit RemoteSink(Request request);
 
+    /// Before any other member is called.
     void start();
 
     /// Waits for room. The columns become those that the other server asked for, by name and type.
