@@ -45,6 +45,16 @@ struct StateColumn::Owned {
         return first;
     }
 
+    /// Some of the spare ones, whose addresses are put behind `states`.
+    char* takeSpare(size_t count, PodVector<char*>& states) {
+        char* first = spare;
+        states.reserve(states.size() + count);
+        for (size_t i = 0; i < count; ++i) states.push_back(first + i * stride);
+        spare += count * stride;
+        spare_count -= count;
+        return first;
+    }
+
     struct Run {
         char* first;
         size_t count;
@@ -56,6 +66,9 @@ struct StateColumn::Owned {
     bool trivial;
     Arena arena;
     std::vector<Run> runs;  // of states that must be destroyed
+    /// Empty states, side by side, that were made for rows whose bytes had not come yet.
+    char* spare = nullptr;
+    size_t spare_count = 0;
     /// What columns that were put into this one were looking at.
     std::vector<std::shared_ptr<const void>> others;
 };
@@ -94,8 +107,9 @@ void StateColumn::continueStates(size_t rows, Reader& in, const char*& whole_end
     whole_end = in.position();
     while (states_.size() < rows) {
         const size_t before = states_.size();
-        const size_t count = std::min(rows - before, step);
-        char* first = addStates(count);
+        const size_t spare = owned_->spare_count;
+        const size_t count = std::min(rows - before, spare > 0 ? spare : step);
+        char* first = spare > 0 ? owned_->takeSpare(count, states_) : addStates(count);
         size_t done = 0;
         try {
             while (true) {
@@ -109,6 +123,9 @@ void StateColumn::continueStates(size_t rows, Reader& in, const char*& whole_end
             }
         } catch (...) {
             states_.resize(before + done);
+            // The one that was being read is left alone: it is not empty any more.
+            owned_->spare = first + (done + 1) * stride;
+            owned_->spare_count += count - done - 1;
             throw;
         }
     }

@@ -172,7 +172,7 @@ struct Timing {
     void add(double value, uint64_t weight, Arena& arena) {
         if (value < 0) return;
         const uint16_t clipped = value < kMax ? static_cast<uint16_t>(value) : kMax;
-        if (!buckets && values.size + weight >= kListSize) becomeHistogram(arena);
+        if (!buckets && weight >= kListSize - values.size) becomeHistogram(arena);
         if (buckets) {
             count += weight;
             if (clipped < kMax) buckets[bucketOf(clipped)] += weight;

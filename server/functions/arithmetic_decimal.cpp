@@ -212,7 +212,8 @@ ColumnPtr intDivDecimals(const ArithmeticCall& call) {
     size_t row = 0;
     runBinary(a, b, wide.data(), call.rows, [&](const Int256& x, const Int256& y) {
         const size_t here = row++;
-        if (y) return x * left_factor / (y * right_factor);
+        const Int256 divisor = y * right_factor;  // may wrap around to 0
+        if (divisor) return x * left_factor / divisor;
         if (call.on_bad == OnBadDivision::Throw) throw Error(ErrorCode::ILLEGAL_DIVISION, "Division by zero");
         if (call.nulls) (*call.nulls)[here] = 1;
         return Int256(0);

@@ -266,7 +266,8 @@ void QueryPump::sendEnd() {
 void QueryPump::checkPeer() {
     net::Connection& connection = conversation_.connection();
     if (connection.peerGone()) throw net::PeerLeft();
-    if (waitsForClient() && net::Clock::now() - last_bytes_ > settings_.receive_timeout)
+    if (waitsForClient() && settings_.receive_timeout.count() > 0 &&
+        net::Clock::now() - last_bytes_ > settings_.receive_timeout)
         throw Error(ErrorCode::SOCKET_TIMEOUT, "Timeout exceeded while waiting for rows from {}",
                     connection.peerAddress());
 }

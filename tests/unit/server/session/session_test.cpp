@@ -448,6 +448,11 @@ TEST_F(SessionTest, TimesAreTheUsersAndThenTheQuerys) {
     hasty.query("INSERT", {{.name = "receive_timeout", .value = "0.05"}});
     hasty.readData();
     EXPECT_EQ(hasty.readException().code, 209);
+    RawClient patient(server_->port());
+    patient.greet();
+    patient.query("INSERT", {{.name = "receive_timeout", .value = "0"}});
+    patient.readData();
+    EXPECT_TRUE(patient.silentFor(50));
     RawClient told(server_->port());
     told.greet();
     told.query("IN A HURRY");
