@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "common/base/host.h"
+#include "common/wire/frame_method.h"
 
 namespace shardd::cluster {
 
@@ -59,11 +60,8 @@ Settings settingsOf(const std::vector<std::pair<std::string, std::string>>& sett
 
 std::optional<FrameOptions> framesOf(const Settings& settings, bool compresses) {
     if (!compresses) return std::nullopt;
-    std::string method = settings->network_compression_method;
-    std::ranges::transform(method, method.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
     FrameOptions frames;
-    if (method == "NONE") frames.method = FrameMethod::None;
-    if (method == "ZSTD") frames.method = FrameMethod::Zstd;
+    frames.method = frameMethodNamed(settings->network_compression_method).value_or(frames.method);
     frames.zstd_level = static_cast<int>(settings->network_zstd_compression_level);
     return frames;
 }

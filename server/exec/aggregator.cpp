@@ -370,16 +370,16 @@ void Aggregator::addStates(
         for (size_t i = 0; i < rows; ++i)
             if (!worker.places[i]) worker.places[i] = worker.overflow_row;
     }
-    const bool long_runs = !plan_.merges_states && comeInLongRuns(places, rows);
+    if (!plan_.merges_states && comeInLongRuns(places, rows)) {
+        forEachPlace(places, rows, [&](char* place, size_t first, size_t count) {
+            for (const size_t c : input.calls)
+                plan_.calls[c].function->addBatchSingle(input.arguments[c].data(), place + offsets_[c],
+                                                        from + first, count, arena);
+        });
+        return;
+    }
     for (const size_t c : input.calls) {
         const aggregates::AggregateFunction& function = *plan_.calls[c].function;
-        if (long_runs) {
-            forEachPlace(places, rows, [&](char* place, size_t first, size_t count) {
-                function.addBatchSingle(input.arguments[c].data(), place + offsets_[c], from + first, count,
-                                        arena);
-            });
-            continue;
-        }
         if (!plan_.merges_states) {
             function.addBatch(input.arguments[c].data(), places, offsets_[c], from, rows, arena);
             continue;

@@ -55,15 +55,15 @@ void scatter(const char* values, size_t rows, char* out, size_t stride) {
 }
 
 /// The same of a Nullable key: the flag follows the value, and the value beside NULL, which may be anything, is 0.
-template <typename Number>
+template <typename Number, typename Flag = uint8_t>
 void scatterNullable(const char* values, const uint8_t* nulls, size_t rows, char* out, size_t stride) {
     for (size_t i = 0; i < rows; ++i, out += stride) {
-        const uint8_t is_null = nulls[i] != 0;
+        const Flag is_null = nulls[i] != 0;
         Number value{};
         std::memcpy(&value, values + i * sizeof(Number), sizeof(Number));
         value = static_cast<Number>(value & static_cast<Number>(is_null - 1));
         std::memcpy(out, &value, sizeof(Number));
-        out[sizeof(Number)] = static_cast<char>(is_null);
+        std::memcpy(out + sizeof(Number), &is_null, sizeof(Flag));
     }
 }
 
@@ -128,6 +128,7 @@ void KeyLayout::packFixed(
     if (nulls && part.width == 1) return scatterNullable<uint8_t>(bytes, nulls, rows, out, stride);
     if (nulls && part.width == 2) return scatterNullable<uint16_t>(bytes, nulls, rows, out, stride);
     if (nulls && part.width == 4) return scatterNullable<uint32_t>(bytes, nulls, rows, out, stride);
+    if (nulls && flagTakesWord()) return scatterNullable<uint64_t, uint64_t>(bytes, nulls, rows, out, stride);
     if (nulls && part.width == 8) return scatterNullable<uint64_t>(bytes, nulls, rows, out, stride);
     if (!withWidth(part.width, [&]<size_t Width>() { scatter<Width>(bytes, rows, out, stride); }))
         for (size_t i = 0; i < rows; ++i) std::memcpy(out + i * stride, bytes + i * part.width, part.width);
@@ -136,21 +137,6 @@ void KeyLayout::packFixed(
         const uint8_t is_null = nulls[i] != 0;
         out[i * stride + part.width] = static_cast<char>(is_null);
         if (is_null) std::memset(out + i * stride, 0, part.width);  // the value beside NULL may be anything
-    }
-}
-
-/// The only key is a Nullable one of 8 bytes: its value is one word and its flag the next.
-void KeyLayout::packNullableWords(const Column& column, size_t from, size_t rows, KeyBatch& batch) const {
-    const auto& nullable = as<NullableColumn>(column);
-    const char* values = fixedBytes(*nullable.values(), from, 8);
-    const uint8_t* nulls = nullable.nulls().data() + from;
-    uint64_t* out = batch.words_buffer.data();
-    for (size_t i = 0; i < rows; ++i) {
-        const uint64_t is_null = nulls[i] != 0;
-        uint64_t value = 0;
-        std::memcpy(&value, values + i * 8, 8);
-        out[2 * i] = value & (is_null - 1);
-        out[2 * i + 1] = is_null;
     }
 }
 
@@ -235,13 +221,9 @@ void KeyLayout::packKeys(std::span<const ColumnPtr> columns, size_t from, size_t
         else
             widen(reinterpret_cast<const uint32_t*>(bytes), rows, batch.words_buffer.data());
         batch.words = batch.words_buffer.data();
-    } else if (parts_.size() == 1 && parts_[0].nullable && parts_[0].width == 8) {
-        batch.words_buffer.resize(rows * words_);
-        batch.words = batch.words_buffer.data();
-        packNullableWords(*columns[0], from, rows, batch);
     } else {
         batch.words_buffer.resize(rows * words_);
-        if (words_ != 0) std::memset(batch.words_buffer.data(), 0, rows * words_ * 8);
+        if (words_ != 0 && !flagTakesWord()) std::memset(batch.words_buffer.data(), 0, rows * words_ * 8);
         batch.words = batch.words_buffer.data();
         for (const Part& part : parts_) {
             if (part.width == 0)

@@ -74,7 +74,9 @@ private:
         bool nullable;  // a flag byte follows the value
     };
 
-    void packNullableWords(const Column& column, size_t from, size_t rows, KeyBatch& batch) const;
+    /// The only key is a Nullable one of 8 bytes: its value is one word, and its flag the whole next one.
+    bool flagTakesWord() const { return parts_.size() == 1 && parts_[0].nullable && parts_[0].width == 8; }
+
     void packFixed(const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const;
     void packString(const Part& part, const Column& column, size_t from, size_t rows, KeyBatch& batch) const;
     void packSerialized(std::span<const ColumnPtr> columns, size_t from, size_t rows, KeyBatch& batch) const;

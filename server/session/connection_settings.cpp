@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/wire/frame_method.h"
+
 namespace shardd::session {
 
 namespace {
@@ -25,16 +27,6 @@ void takeSeconds(const std::optional<std::string>& text, std::chrono::millisecon
     if (*seconds > 0) time = std::max(time, std::chrono::milliseconds(1));
 }
 
-std::optional<FrameMethod> methodOf(const std::string& text) {
-    const auto is = [&](std::string_view name) {
-        return std::ranges::equal(text, name, [](char a, char b) { return (a | 0x20) == (b | 0x20); });
-    };
-    if (is("none")) return FrameMethod::None;
-    if (is("lz4") || is("lz4hc")) return FrameMethod::Lz4;
-    if (is("zstd")) return FrameMethod::Zstd;
-    return std::nullopt;
-}
-
 }  // namespace
 
 void ConnectionSettings::take(const Lookup& setting) {
@@ -45,7 +37,7 @@ void ConnectionSettings::take(const Lookup& setting) {
     if (const std::optional<double> delay = numberOf(setting("interactive_delay")))
         interactive_delay = std::chrono::microseconds(std::max(static_cast<int64_t>(*delay), kLeastDelay));
     if (const std::optional<std::string> text = setting("network_compression_method"))
-        compression.method = methodOf(*text).value_or(compression.method);
+        compression.method = frameMethodNamed(*text).value_or(compression.method);
     if (const std::optional<double> level = numberOf(setting("network_zstd_compression_level")))
         compression.zstd_level = std::clamp(static_cast<int>(*level), 1, 15);
 }

@@ -1,8 +1,8 @@
 #include "server/session/query_pump.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "common/base/plain_numbers.h"
 #include "common/protocol/peer.h"
 
 namespace shardd::session {
@@ -22,10 +22,7 @@ constexpr size_t kReadAheadBytes = size_t{1} << 20;
 uint64_t sentNumber(const protocol::Query& query, std::string_view name) {
     const auto sent = std::ranges::find(query.settings, name, &protocol::SettingChange::name);
     if (sent == query.settings.end()) return 0;
-    uint64_t value = 0;
-    const char* const last = sent->value.data() + sent->value.size();
-    const auto [end, error] = std::from_chars(sent->value.data(), last, value);
-    return error == std::errc() && end == last ? value : 0;
+    return parseUnsigned(sent->value).value_or(0);
 }
 
 }  // namespace

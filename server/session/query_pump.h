@@ -21,13 +21,14 @@ public:
         DrainData,  ///< as Failed, and the client is still sending rows
     };
 
+    /// `settings` become those of the query when it knows them.
     QueryPump(net::Conversation& conversation,
               std::shared_ptr<QueryChannel> channel,
               ConnectionSettings& settings,
               const protocol::Query& query);
     ~QueryPump();
 
-    /// `settings`: takes those of the query when it knows them. Errors: net::PeerLeft, and Error for what ends the connection; the query is cancelled then.
+    /// Errors: net::PeerLeft, and Error for what ends the connection; the query is cancelled then.
     boost::asio::awaitable<End> run();
 
 private:
